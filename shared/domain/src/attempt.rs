@@ -94,9 +94,7 @@ pub fn after_attempt(
 /// assert!((0..=4_000).contains(&wait));
 /// ```
 pub fn backoff_millis(attempts: u32, token: &ClaimToken, retry: Retry) -> i64 {
-    let doubled = 1_u64
-        .checked_shl(attempts.saturating_sub(1))
-        .unwrap_or(u64::MAX);
+    let doubled = 1_u64.checked_shl(attempts.saturating_sub(1)).unwrap_or(u64::MAX);
     let bound_seconds = u64::from(retry.backoff_seconds_min)
         .saturating_mul(doubled)
         .min(u64::from(retry.backoff_seconds_max));

@@ -22,11 +22,7 @@ impl ShardCount {
     /// assert_eq!(ShardCount::new(0), None);
     /// ```
     pub const fn new(count: u16) -> Option<Self> {
-        if count == 0 || count > SHARD_COUNT_MAX {
-            None
-        } else {
-            Some(Self(count))
-        }
+        if count == 0 || count > SHARD_COUNT_MAX { None } else { Some(Self(count)) }
     }
 
     /// Tells the count.
@@ -91,10 +87,7 @@ impl Bucket {
     /// assert_eq!(bucket.to_string(), "2026-12-01T09:00Z#0031");
     /// ```
     pub fn of(id: &JobId, minute: Minute, count: ShardCount) -> Self {
-        Self {
-            minute,
-            shard: jitter::shard(id, count),
-        }
+        Self { minute, shard: jitter::shard(id, count) }
     }
 
     /// Reads a bucket's key; anything that is not one is `None`.
@@ -112,10 +105,7 @@ impl Bucket {
         } else {
             return None;
         };
-        Some(Self {
-            minute: Minute::parse(minute)?,
-            shard: Shard(number),
-        })
+        Some(Self { minute: Minute::parse(minute)?, shard: Shard(number) })
     }
 }
 
@@ -156,22 +146,12 @@ pub struct ShardCounts {
 /// ```
 pub fn grown(stored: Option<ShardCounts>, wanted: ShardCount, now: Instant) -> Option<ShardCounts> {
     let Some(counts) = stored else {
-        return Some(ShardCounts {
-            readers: wanted,
-            writers: wanted,
-            raised_at: now,
-        });
+        return Some(ShardCounts { readers: wanted, writers: wanted, raised_at: now });
     };
     if wanted > counts.readers {
-        return Some(ShardCounts {
-            readers: wanted,
-            raised_at: now,
-            ..counts
-        });
+        return Some(ShardCounts { readers: wanted, raised_at: now, ..counts });
     }
     let readers_know = counts.raised_at.plus_seconds(WRITERS_FOLLOW_SECONDS) <= now;
-    (counts.writers < counts.readers && readers_know).then_some(ShardCounts {
-        writers: counts.readers,
-        ..counts
-    })
+    (counts.writers < counts.readers && readers_know)
+        .then_some(ShardCounts { writers: counts.readers, ..counts })
 }

@@ -54,10 +54,7 @@ impl ReleaseHash {
     /// assert_eq!(hash.value(), 1_637_862_140_701_687_455);
     /// ```
     pub fn of(id: &JobId) -> Self {
-        Self(xxh3_64_with_seed(
-            id.as_str().as_bytes(),
-            RELEASE_ORDER_SEED,
-        ))
+        Self(xxh3_64_with_seed(id.as_str().as_bytes(), RELEASE_ORDER_SEED))
     }
 
     /// Tells the hash as a number.

@@ -150,10 +150,7 @@ impl ClaimToken {
     /// ```
     pub fn of(invocation: &str, message: &str, position: usize) -> Self {
         let entry = alloc::format!("{invocation}/{message}/{position}");
-        Self(alloc::format!(
-            "{:032x}",
-            xxhash_rust::xxh3::xxh3_128(entry.as_bytes())
-        ))
+        Self(alloc::format!("{:032x}", xxhash_rust::xxh3::xxh3_128(entry.as_bytes())))
     }
 
     /// Shows the token.
@@ -358,8 +355,7 @@ impl Job {
     /// ```
     pub fn lateness_millis(&self) -> Option<i64> {
         let expected_at = self.due_at.max(self.accepted_at);
-        self.delivered_at
-            .map(|delivered_at| delivered_at.millis_since(expected_at))
+        self.delivered_at.map(|delivered_at| delivered_at.millis_since(expected_at))
     }
 
     /// Tells when the finished job's row may be deleted: `retention_seconds` after the later of
@@ -381,8 +377,6 @@ impl Job {
     /// assert_eq!(job.ttl_at(Instant::from_millis(9), 1), Instant::from_millis(61_000));
     /// ```
     pub fn ttl_at(&self, finished_at: Instant, retention_seconds: u32) -> Instant {
-        finished_at
-            .max(self.latest_at_max)
-            .plus_seconds(i64::from(retention_seconds))
+        finished_at.max(self.latest_at_max).plus_seconds(i64::from(retention_seconds))
     }
 }

@@ -80,11 +80,7 @@ fn checked_name(name: String) -> Result<String, NameError> {
     let begins_well = name.starts_with(|c: char| c.is_ascii_lowercase());
     let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
     let fits = name.len() <= NAME_CHARS_MAX && name.chars().all(is_allowed);
-    if begins_well && fits {
-        Ok(name)
-    } else {
-        Err(NameError)
-    }
+    if begins_well && fits { Ok(name) } else { Err(NameError) }
 }
 
 macro_rules! name_type {

@@ -62,14 +62,7 @@ impl Pack {
     /// ```
     #[must_use]
     pub fn passed_on(&self, release_at: Instant, entries: Vec<PackEntry>) -> Self {
-        Self {
-            key: PackKey {
-                release_at,
-                ..self.key.clone()
-            },
-            hops: self.hops + 1,
-            entries,
-        }
+        Self { key: PackKey { release_at, ..self.key.clone() }, hops: self.hops + 1, entries }
     }
 }
 
@@ -106,10 +99,7 @@ impl DueJob {
                 channel: job.spec.channel.clone(),
                 lane: job.lane(),
             },
-            entry: PackEntry {
-                job_id: job.id.clone(),
-                generation: job.generation,
-            },
+            entry: PackEntry { job_id: job.id.clone(), generation: job.generation },
         }
     }
 }
@@ -138,10 +128,8 @@ impl OpenPacks {
     /// ```
     pub fn add(&mut self, job: DueJob) -> Option<Pack> {
         let bytes = entry_bytes(&job.entry);
-        let (entries, filled) = self
-            .open
-            .entry(job.key.clone())
-            .or_insert_with(|| (Vec::new(), PACK_BYTES));
+        let (entries, filled) =
+            self.open.entry(job.key.clone()).or_insert_with(|| (Vec::new(), PACK_BYTES));
         let overflow = (*filled + bytes > PACK_BYTES_MAX).then(|| core::mem::take(entries));
         if overflow.is_some() {
             *filled = PACK_BYTES;
@@ -154,11 +142,7 @@ impl OpenPacks {
         } else {
             overflow
         };
-        complete.map(|entries| Pack {
-            key: job.key,
-            hops: 0,
-            entries,
-        })
+        complete.map(|entries| Pack { key: job.key, hops: 0, entries })
     }
 
     /// Gives back what is open, in order of release, and leaves nothing.
@@ -170,11 +154,7 @@ impl OpenPacks {
         core::mem::take(&mut self.open)
             .into_iter()
             .filter(|(_, (entries, _))| !entries.is_empty())
-            .map(|(key, (entries, _))| Pack {
-                key,
-                hops: 0,
-                entries,
-            })
+            .map(|(key, (entries, _))| Pack { key, hops: 0, entries })
     }
 }
 

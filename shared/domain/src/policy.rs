@@ -60,11 +60,8 @@ pub struct Retry {
 
 impl Retry {
     /// Five attempts, up to 1 s after the first and never more than 300 s apart.
-    pub const DEFAULT: Self = Self {
-        attempts_max: 5,
-        backoff_seconds_min: 1,
-        backoff_seconds_max: 300,
-    };
+    pub const DEFAULT: Self =
+        Self { attempts_max: 5, backoff_seconds_min: 1, backoff_seconds_max: 300 };
 }
 
 impl Channel {
@@ -81,32 +78,20 @@ impl Channel {
     /// assert_eq!(channel.problems()[0].field, "attempts_max");
     /// ```
     pub fn problems(&self) -> Vec<FieldProblem> {
-        let Retry {
-            attempts_max,
-            backoff_seconds_min,
-            backoff_seconds_max,
-        } = self.retry;
+        let Retry { attempts_max, backoff_seconds_min, backoff_seconds_max } = self.retry;
         let address = match &self.target {
             Target::Sqs { queue_url } => ("queue_url", queue_url),
             Target::EventBridge { bus_name } => ("bus_name", bus_name),
         };
         let checks = [
             (!address.1.is_empty(), address.0, "must not be empty"),
-            (
-                (1..=100).contains(&attempts_max),
-                "attempts_max",
-                "must be 1 to 100",
-            ),
+            ((1..=100).contains(&attempts_max), "attempts_max", "must be 1 to 100"),
             (
                 (1..=backoff_seconds_max).contains(&backoff_seconds_min),
                 "backoff_seconds_min",
                 "must be 1 to backoff_seconds_max",
             ),
-            (
-                backoff_seconds_max <= 86_400,
-                "backoff_seconds_max",
-                "must be at most 86400",
-            ),
+            (backoff_seconds_max <= 86_400, "backoff_seconds_max", "must be at most 86400"),
             (
                 (100..=10_000).contains(&self.send_timeout_millis),
                 "send_timeout_millis",
@@ -159,11 +144,7 @@ impl Policy {
         };
         let contract = of_class.unwrap_or(&Contract::EXACT).with(&spec.overrides);
         problems.extend(contract.problems());
-        if problems.is_empty() {
-            Ok(contract)
-        } else {
-            Err(problems)
-        }
+        if problems.is_empty() { Ok(contract) } else { Err(problems) }
     }
 
     /// Lists the names that `next` no longer has: what must not be waited for when it takes over
@@ -174,18 +155,9 @@ impl Policy {
     /// assert!(Policy::default().removed_in(&Policy::default()).is_empty());
     /// ```
     pub fn removed_in(&self, next: &Self) -> Removed {
-        let classes = self
-            .classes
-            .keys()
-            .filter(|name| !next.classes.contains_key(*name));
-        let channels = self
-            .channels
-            .keys()
-            .filter(|name| !next.channels.contains_key(*name));
-        Removed {
-            classes: classes.cloned().collect(),
-            channels: channels.cloned().collect(),
-        }
+        let classes = self.classes.keys().filter(|name| !next.classes.contains_key(*name));
+        let channels = self.channels.keys().filter(|name| !next.channels.contains_key(*name));
+        Removed { classes: classes.cloned().collect(), channels: channels.cloned().collect() }
     }
 }
 

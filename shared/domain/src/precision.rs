@@ -92,9 +92,7 @@ impl Contract {
             early_seconds: overrides.early_seconds.unwrap_or(self.early_seconds),
             late_seconds: overrides.late_seconds.unwrap_or(self.late_seconds),
             priority: overrides.priority.unwrap_or(self.priority),
-            expires_after_seconds: overrides
-                .expires_after_seconds
-                .or(self.expires_after_seconds),
+            expires_after_seconds: overrides.expires_after_seconds.or(self.expires_after_seconds),
             lateness_budget_seconds: self.lateness_budget_seconds,
         }
     }
@@ -144,11 +142,7 @@ impl Contract {
     /// assert_eq!(Contract::EXACT.lane(), Lane::Exact);
     /// ```
     pub const fn lane(&self) -> Lane {
-        if self.early_seconds == 0 && self.late_seconds == 0 {
-            Lane::Exact
-        } else {
-            Lane::Movable
-        }
+        if self.early_seconds == 0 && self.late_seconds == 0 { Lane::Exact } else { Lane::Movable }
     }
 }
 
@@ -176,12 +170,7 @@ pub struct Times {
 /// assert_eq!(times.latest_at, Instant::from_millis(61_000));
 /// ```
 pub fn times(id: &JobId, requested_at: Instant, contract: &Contract) -> Times {
-    let Contract {
-        early_seconds,
-        late_seconds,
-        expires_after_seconds,
-        ..
-    } = *contract;
+    let Contract { early_seconds, late_seconds, expires_after_seconds, .. } = *contract;
     let asked_second = requested_at.ceil_to_second();
     let offset = jitter::offset_seconds(id, early_seconds, late_seconds);
     Times {

@@ -21,10 +21,7 @@ impl FieldProblem {
     /// assert_eq!(problem.to_string(), "priority must be 0 to 9");
     /// ```
     pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            field: field.into(),
-            message: message.into(),
-        }
+        Self { field: field.into(), message: message.into() }
     }
 }
 

@@ -60,11 +60,7 @@ impl Visits {
     /// assert_eq!(visits.due(Instant::from_millis(245_000)).len(), 1); // 60 + 65 + 120 s
     /// ```
     pub fn due(&self, now: Instant) -> Vec<Minute> {
-        self.next
-            .iter()
-            .filter(|(_, visit)| visit.at <= now)
-            .map(|(minute, _)| *minute)
-            .collect()
+        self.next.iter().filter(|(_, visit)| visit.at <= now).map(|(minute, _)| *minute).collect()
     }
 
     /// Notes that a minute was visited: an empty one is done, any other is visited again after its
@@ -98,7 +94,5 @@ impl Visits {
 /// assert_eq!(first_visit_at(Minute::from_epoch_minutes(0)), Instant::from_millis(245_000));
 /// ```
 pub fn first_visit_at(minute: Minute) -> Instant {
-    minute
-        .end()
-        .plus_seconds(i64::from(claim_seconds(Lane::Movable)) + FIRST_VISIT_MARGIN_SECONDS)
+    minute.end().plus_seconds(i64::from(claim_seconds(Lane::Movable)) + FIRST_VISIT_MARGIN_SECONDS)
 }

@@ -59,11 +59,7 @@ impl Payload {
     /// ```
     pub fn from_canonical_json(text: impl Into<String>) -> Result<Self, PayloadTooLarge> {
         let text = text.into();
-        if text.len() > PAYLOAD_BYTES_MAX {
-            Err(PayloadTooLarge)
-        } else {
-            Ok(Self(text))
-        }
+        if text.len() > PAYLOAD_BYTES_MAX { Err(PayloadTooLarge) } else { Ok(Self(text)) }
     }
 
     /// Shows the JSON text.

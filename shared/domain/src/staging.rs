@@ -76,12 +76,7 @@ impl Lookahead {
     /// assert_eq!(release_at, Instant::from_millis(240_000)); // first start beyond 210 s
     /// ```
     pub fn return_at(self, release_at: Instant, now: Instant) -> Instant {
-        release_at.max(
-            now.plus_millis(self.direct_millis())
-                .minute()
-                .next()
-                .start(),
-        )
+        release_at.max(now.plus_millis(self.direct_millis()).minute().next().start())
     }
 
     const fn direct_millis(self) -> i64 {

@@ -40,10 +40,7 @@ impl Instant {
     /// ```
     #[must_use]
     pub const fn plus_seconds(self, seconds: i64) -> Self {
-        Self(
-            self.0
-                .saturating_add(seconds.saturating_mul(MILLIS_PER_SECOND)),
-        )
+        Self(self.0.saturating_add(seconds.saturating_mul(MILLIS_PER_SECOND)))
     }
 
     /// Moves the instant by milliseconds, backwards when negative.
@@ -76,15 +73,8 @@ impl Instant {
     /// ```
     #[must_use]
     pub const fn ceil_to_second(self) -> Self {
-        let floor = self
-            .0
-            .div_euclid(MILLIS_PER_SECOND)
-            .saturating_mul(MILLIS_PER_SECOND);
-        if floor == self.0 {
-            self
-        } else {
-            Self(floor.saturating_add(MILLIS_PER_SECOND))
-        }
+        let floor = self.0.div_euclid(MILLIS_PER_SECOND).saturating_mul(MILLIS_PER_SECOND);
+        if floor == self.0 { self } else { Self(floor.saturating_add(MILLIS_PER_SECOND)) }
     }
 
     /// Tells the minute that the instant lies in.
@@ -176,16 +166,9 @@ impl Minute {
     pub fn parse(text: &str) -> Option<Self> {
         let number = |range: core::ops::Range<usize>| -> Option<i64> {
             let digits = text.get(range)?;
-            digits
-                .bytes()
-                .all(|byte| byte.is_ascii_digit())
-                .then(|| digits.parse().ok())?
+            digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
         };
-        let civil = Civil {
-            year: number(0..4)?,
-            month: number(5..7)?,
-            day: number(8..10)?,
-        };
+        let civil = Civil { year: number(0..4)?, month: number(5..7)?, day: number(8..10)? };
         let (hour, minute) = (number(11..13)?, number(14..16)?);
         let parsed = Self(civil.days_since_epoch() * MINUTES_PER_DAY + hour * 60 + minute);
         // Writing it again refuses what the arithmetic would carry over: month 13, February 30th.
@@ -217,11 +200,7 @@ const DAYS_PER_CYCLE: i64 = 146_097;
 
 impl Civil {
     fn days_since_epoch(&self) -> i64 {
-        let year = if self.month <= 2 {
-            self.year - 1
-        } else {
-            self.year
-        };
+        let year = if self.month <= 2 { self.year - 1 } else { self.year };
         let month_from_march = (self.month + 9) % 12;
         let day_of_year = (153 * month_from_march + 2) / 5 + self.day - 1;
         let (cycle, year_of_cycle) = (year.div_euclid(400), year.rem_euclid(400));
@@ -231,10 +210,8 @@ impl Civil {
 
     fn from_days(days: i64) -> Self {
         let shifted = days + DAYS_BEFORE_EPOCH;
-        let (cycle, day_of_cycle) = (
-            shifted.div_euclid(DAYS_PER_CYCLE),
-            shifted.rem_euclid(DAYS_PER_CYCLE),
-        );
+        let (cycle, day_of_cycle) =
+            (shifted.div_euclid(DAYS_PER_CYCLE), shifted.rem_euclid(DAYS_PER_CYCLE));
         let leap_days = day_of_cycle / 1_460 - day_of_cycle / 36_524 + day_of_cycle / 146_096;
         let year_of_cycle = (day_of_cycle - leap_days) / 365;
         let first_day = year_of_cycle * 365 + year_of_cycle / 4 - year_of_cycle / 100;
