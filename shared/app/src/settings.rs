@@ -6,7 +6,7 @@ use spillway_domain::bucket::{ShardCount, ShardCounts};
 use spillway_domain::policy::Policy;
 use spillway_domain::time::Instant;
 
-use crate::ports::SettingsSource;
+use crate::ports::{PortError, SettingsSource, StoredPolicy};
 
 /// How long settings are kept, in milliseconds. A new policy is in force within a minute (R28), and
 /// writers follow a raised shard count in half of `bucket::WRITERS_FOLLOW_SECONDS`.
@@ -24,6 +24,22 @@ pub struct Settings {
     pub policy_version: u64,
     /// How many shards a minute has.
     pub shards: ShardCounts,
+}
+
+/// Says that there are no settings to work with: none were read before, and none can be now.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// The control table did not answer.
+    #[error("the settings could not be read")]
+    Unread(#[source] PortError),
+    /// The stored policy is not one.
+    #[error("the stored policy of version {version} is refused: {reason}")]
+    Unusable {
+        /// Its version.
+        version: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
 }
 
 /// The settings in force, refreshed when they are older than 20 s. A store that does not answer,
@@ -61,18 +77,27 @@ impl<S: SettingsSource> CurrentSettings<S> {
     }
 
     /// Tells the settings in force at `now`.
-    pub async fn at(&self, now: Instant) -> Arc<Settings> {
+    ///
+    /// # Errors
+    /// [`SettingsError`] when they cannot be read and never were.
+    pub async fn at(&self, now: Instant) -> Result<Arc<Settings>, SettingsError> {
         let kept = self.kept();
         if let Some(kept) = &kept
             && now < kept.read_at.plus_millis(AGE_MILLIS_MAX)
         {
-            return Arc::clone(&kept.settings);
+            return Ok(Arc::clone(&kept.settings));
         }
-        let last = kept.map_or_else(|| Arc::new(self.initial.clone()), |kept| kept.settings);
-        let settings = Arc::new(self.refreshed(&last).await);
+        let settings = match (self.read(kept.as_ref()).await, kept) {
+            (Ok(settings), _) => Arc::new(settings),
+            (Err(error), Some(kept)) => {
+                tracing::error!(?error, "the last settings stay in force");
+                kept.settings
+            }
+            (Err(error), None) => return Err(error),
+        };
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) =
             Some(Kept { read_at: now, settings: Arc::clone(&settings) });
-        settings
+        Ok(settings)
     }
 
     fn kept(&self) -> Option<Kept> {
@@ -80,34 +105,22 @@ impl<S: SettingsSource> CurrentSettings<S> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    async fn refreshed(&self, last: &Settings) -> Settings {
+    async fn read(&self, kept: Option<&Kept>) -> Result<Settings, SettingsError> {
         let (stored, shards) =
             futures::join!(self.source.stored_policy(), self.source.shard_counts());
-        let shards = match shards {
-            Ok(counts) => counts.unwrap_or(last.shards),
-            Err(error) => {
-                tracing::warn!(?error, "shard counts not read; the last ones stay in force");
-                last.shards
-            }
+        let shards = shards.map_err(SettingsError::Unread)?.unwrap_or(self.initial.shards);
+        let Some(stored) = stored.map_err(SettingsError::Unread)? else {
+            return Ok(Settings { shards, ..self.initial.clone() });
         };
-        let stored = match stored {
-            Ok(stored) => stored,
-            Err(error) => {
-                tracing::warn!(?error, "policy not read; the last one stays in force");
-                return Settings { shards, ..last.clone() };
-            }
-        };
-        match stored {
-            Some(stored) if stored.version != last.policy_version => {
-                match (self.parse)(&stored.text) {
-                    Ok(policy) => Settings { policy, policy_version: stored.version, shards },
-                    Err(error) => {
-                        tracing::error!(error, version = stored.version, "stored policy refused");
-                        Settings { shards, ..last.clone() }
-                    }
-                }
-            }
-            _ => Settings { shards, ..last.clone() },
+        let StoredPolicy { version, text } = stored;
+        if let Some(Kept { settings, .. }) = kept
+            && settings.policy_version == version
+        {
+            return Ok(Settings { shards, ..Settings::clone(settings) });
+        }
+        match (self.parse)(&text) {
+            Ok(policy) => Ok(Settings { policy, policy_version: version, shards }),
+            Err(reason) => Err(SettingsError::Unusable { version, reason }),
         }
     }
 }
