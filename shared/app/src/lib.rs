@@ -9,3 +9,4 @@
 
 pub mod ports;
 pub mod settings;
+pub mod stage_jobs;
