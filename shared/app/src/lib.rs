@@ -8,4 +8,5 @@
 #![deny(missing_docs)]
 
 pub mod ports;
+pub mod send_messages;
 pub mod settings;
