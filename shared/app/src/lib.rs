@@ -8,5 +8,6 @@
 #![deny(missing_docs)]
 
 pub mod ports;
+pub mod send_messages;
 pub mod settings;
 pub mod stage_jobs;
