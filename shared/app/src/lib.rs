@@ -7,6 +7,7 @@
 
 #![deny(missing_docs)]
 
+pub mod dispatch_jobs;
 pub mod ports;
 pub mod send_messages;
 pub mod settings;
