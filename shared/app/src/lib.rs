@@ -1,0 +1,10 @@
+//! The use cases of Spillway and the ports that they need.
+//!
+//! Each use case reads the world through its ports, hands what it read to a planning function of
+//! `domain`, and carries the plan out. `accept_jobs` and `cancel_job` serve intake, `stage_jobs`
+//! serves prefetch, `dispatch_jobs` serves both dispatch deployments; `replace_policy` serves the
+//! operator's tool.
+
+#![deny(missing_docs)]
+
+pub mod ports;

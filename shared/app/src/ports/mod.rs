@@ -1,0 +1,36 @@
+//! What the use cases need from outside, one trait an ability.
+//!
+//! Every answer tells a temporary fault from a lasting one ([`PortError`]); a condition that did
+//! not hold is neither, but an outcome ([`Conditional`]).
+
+mod channels;
+mod clock;
+mod index;
+mod queue;
+mod settings;
+mod staging_state;
+mod store;
+
+use std::error::Error;
+
+pub use channels::{ChannelSender, DELIVERIES_MAX, Delivery};
+pub use clock::Clock;
+pub use index::{DueIndex, DuePage, PageKey};
+pub use queue::{
+    BATCH_BYTES_MAX, BATCH_MESSAGES_MAX, DeadLetter, DeadLetters, JobQueue, OutgoingMessage,
+    QueueMessage,
+};
+pub use settings::{PolicyStore, SettingsSource, StoredPolicy};
+pub use staging_state::{StagingState, Versioned};
+pub use store::{Claims, Conditional, ConditionalResult, FailedBy, Failure, Intake, NextAttempt};
+
+/// A call to the outside that did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum PortError {
+    /// Trying again may help: a throttle, a time-out, a server's fault.
+    #[error("the outside failed for now")]
+    Transient(#[source] Box<dyn Error + Send + Sync>),
+    /// Trying again will not help: a missing permission, a missing table, a value out of shape.
+    #[error("the outside refused")]
+    Permanent(#[source] Box<dyn Error + Send + Sync>),
+}

@@ -1,0 +1,66 @@
+use spillway_domain::attempt::DeliveryRecord;
+use spillway_domain::job::Generation;
+use spillway_domain::name::{ChannelName, ClassName, JobId};
+use spillway_domain::pack::Pack;
+use spillway_domain::precision::Lane;
+use spillway_domain::time::Instant;
+
+use super::PortError;
+
+/// The most messages of one batch.
+pub const BATCH_MESSAGES_MAX: usize = 10;
+/// The most bytes of one batch, all bodies together: 1 MiB.
+pub const BATCH_BYTES_MAX: usize = 1_048_576;
+
+/// A message of a lane's queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QueueMessage {
+    /// Jobs to release.
+    Release(Pack),
+    /// A delivery that is still to be recorded.
+    Record(DeliveryRecord),
+}
+
+/// A message and how long the queue keeps it back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutgoingMessage {
+    /// What is sent.
+    pub message: QueueMessage,
+    /// Its delay in seconds, 0 to 900.
+    pub delay_seconds: u16,
+}
+
+/// The delay queues, one a lane.
+pub trait JobQueue: Send + Sync {
+    /// Sends at most [`BATCH_MESSAGES_MAX`] messages in one call and answers for each, in order.
+    fn send_batch(
+        &self,
+        lane: Lane,
+        messages: &[OutgoingMessage],
+    ) -> impl Future<Output = Vec<Result<(), PortError>>> + Send;
+}
+
+/// What the dead-letter queue is told of a failed job: enough to find it and put it back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadLetter {
+    /// The job.
+    pub job_id: JobId,
+    /// The life that failed.
+    pub generation: Generation,
+    /// Its channel.
+    pub channel: ChannelName,
+    /// Its class, when it has one.
+    pub class: Option<ClassName>,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// What the channel said last.
+    pub reason: String,
+    /// When it failed.
+    pub failed_at: Instant,
+}
+
+/// The dead-letter queue of a dispatch deployment.
+pub trait DeadLetters: Send + Sync {
+    /// Sends an entry.
+    fn send(&self, letter: &DeadLetter) -> impl Future<Output = Result<(), PortError>> + Send;
+}

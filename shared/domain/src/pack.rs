@@ -1,0 +1,178 @@
+//! Packs: one queue message carrying many jobs of one release second, channel and lane (R12).
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use crate::job::{Generation, Job};
+use crate::name::{ChannelName, JobId};
+use crate::precision::Lane;
+use crate::time::Instant;
+
+/// The most jobs of a pack.
+pub const PACK_JOBS_MAX: usize = 100;
+/// The most bytes of a pack's message: 64 KB, what SQS bills as one request.
+pub const PACK_BYTES_MAX: usize = 64_000;
+/// How often a message may be passed on before its jobs go back to the table.
+pub const HOPS_MAX: u32 = 100;
+/// The bytes of an entry beside its id: keys, a generation of 13 to 19 digits, punctuation.
+const ENTRY_BYTES: usize = 40;
+/// The bytes of a pack beside its entries: its fields with a channel's name of 64 characters.
+const PACK_BYTES: usize = 256;
+
+/// One job in a pack, by reference: the row, not the message, says what is sent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PackEntry {
+    /// The job.
+    pub job_id: JobId,
+    /// The life that the message was made for.
+    pub generation: Generation,
+}
+
+/// What the jobs of one pack have in common.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PackKey {
+    /// When its jobs are handed to their channel.
+    pub release_at: Instant,
+    /// Their channel.
+    pub channel: ChannelName,
+    /// Their lane, and so their queue.
+    pub lane: Lane,
+}
+
+/// One message's jobs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pack {
+    /// What they share.
+    pub key: PackKey,
+    /// How often they were passed on.
+    pub hops: u32,
+    /// The jobs, at most [`PACK_JOBS_MAX`].
+    pub entries: Vec<PackEntry>,
+}
+
+impl Pack {
+    /// Builds the same pack with other entries, passed on once more.
+    ///
+    /// ```
+    /// use spillway_domain::{name::ChannelName, pack::*, precision::Lane, time::Instant};
+    /// let channel = ChannelName::new("inbox").unwrap();
+    /// let key = PackKey { release_at: Instant::from_millis(0), channel, lane: Lane::Exact };
+    /// let pack = Pack { key: key.clone(), hops: 0, entries: vec![] };
+    /// assert_eq!(pack.passed_on(key.release_at, vec![]).hops, 1);
+    /// ```
+    #[must_use]
+    pub fn passed_on(&self, release_at: Instant, entries: Vec<PackEntry>) -> Self {
+        Self { key: PackKey { release_at, ..self.key.clone() }, hops: self.hops + 1, entries }
+    }
+}
+
+/// What the index tells of a job: enough to put it into a pack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DueJob {
+    /// The release, channel and lane.
+    pub key: PackKey,
+    /// The job and its life.
+    pub entry: PackEntry,
+}
+
+impl DueJob {
+    /// Builds the entry of a stored job.
+    ///
+    /// ```
+    /// use spillway_domain::{bucket::ShardCount, job::Job, name::*, pack::DueJob, precision::Contract};
+    /// use spillway_domain::{spec::*, time::Instant};
+    /// # let spec = JobSpec {
+    /// #     requested_at: Instant::from_millis(60_000),
+    /// #     channel: ChannelName::new("inbox").unwrap(),
+    /// #     class: None,
+    /// #     overrides: Overrides::default(),
+    /// #     payload: Payload::from_canonical_json("null").unwrap(),
+    /// # };
+    /// # let (id, shards) = (JobId::new("a").unwrap(), ShardCount::new(8).unwrap());
+    /// let job = Job::accepted(id, spec, Contract::EXACT, Instant::from_millis(5), shards);
+    /// assert_eq!(DueJob::of(&job).key.release_at, job.release_at);
+    /// ```
+    pub fn of(job: &Job) -> Self {
+        Self {
+            key: PackKey {
+                release_at: job.release_at,
+                channel: job.spec.channel.clone(),
+                lane: job.lane(),
+            },
+            entry: PackEntry { job_id: job.id.clone(), generation: job.generation },
+        }
+    }
+}
+
+/// Packs that are still being filled, one for each release second, channel and lane.
+#[derive(Debug, Default)]
+pub struct OpenPacks {
+    open: BTreeMap<PackKey, (Vec<PackEntry>, usize)>,
+}
+
+impl OpenPacks {
+    /// Adds a job and gives back the pack that it completed, if it did.
+    ///
+    /// ```
+    /// use spillway_domain::{job::Generation, name::*, pack::*, precision::Lane, time::Instant};
+    /// let channel = ChannelName::new("inbox").unwrap();
+    /// let key = PackKey { release_at: Instant::from_millis(0), channel, lane: Lane::Exact };
+    /// let mut packs = OpenPacks::default();
+    /// let full = (0..100).filter_map(|n| {
+    ///     let job_id = JobId::new(format!("job-{n}")).unwrap();
+    ///     let entry = PackEntry { job_id, generation: Generation::from_number(1) };
+    ///     packs.add(DueJob { key: key.clone(), entry })
+    /// });
+    /// assert_eq!(full.count(), 1);
+    /// assert_eq!(packs.flush().count(), 0);
+    /// ```
+    pub fn add(&mut self, job: DueJob) -> Option<Pack> {
+        let bytes = entry_bytes(&job.entry);
+        let (entries, filled) =
+            self.open.entry(job.key.clone()).or_insert_with(|| (Vec::new(), PACK_BYTES));
+        let overflow = (*filled + bytes > PACK_BYTES_MAX).then(|| core::mem::take(entries));
+        if overflow.is_some() {
+            *filled = PACK_BYTES;
+        }
+        entries.push(job.entry);
+        *filled += bytes;
+        let complete = if overflow.is_none() && entries.len() >= PACK_JOBS_MAX {
+            *filled = PACK_BYTES;
+            Some(core::mem::take(entries))
+        } else {
+            overflow
+        };
+        complete.map(|entries| Pack { key: job.key, hops: 0, entries })
+    }
+
+    /// Gives back what is open, in order of release, and leaves nothing.
+    ///
+    /// ```
+    /// assert_eq!(spillway_domain::pack::OpenPacks::default().flush().count(), 0);
+    /// ```
+    pub fn flush(&mut self) -> impl Iterator<Item = Pack> + use<> {
+        core::mem::take(&mut self.open)
+            .into_iter()
+            .filter(|(_, (entries, _))| !entries.is_empty())
+            .map(|(key, (entries, _))| Pack { key, hops: 0, entries })
+    }
+}
+
+/// Puts jobs into packs, in order of release.
+///
+/// ```
+/// assert!(spillway_domain::pack::packs(Vec::new()).is_empty());
+/// ```
+pub fn packs(jobs: impl IntoIterator<Item = DueJob>) -> Vec<Pack> {
+    let mut open = OpenPacks::default();
+    let mut packs: Vec<_> = jobs.into_iter().filter_map(|job| open.add(job)).collect();
+    packs.extend(open.flush());
+    packs
+}
+
+/// Bounds the bytes of an entry's JSON: a quotation mark is the one character of an id that is
+/// written as two.
+fn entry_bytes(entry: &PackEntry) -> usize {
+    let id = entry.job_id.as_str();
+    id.len() + id.bytes().filter(|byte| *byte == b'"').count() + ENTRY_BYTES
+}

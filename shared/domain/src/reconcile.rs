@@ -1,0 +1,98 @@
+//! When a drained minute is looked at again (R15, PROTOCOL rule 11).
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use crate::claim::claim_seconds;
+use crate::precision::Lane;
+use crate::time::{Instant, Minute};
+
+/// How long after the longest claim a drained minute is first visited, in seconds.
+pub const FIRST_VISIT_MARGIN_SECONDS: i64 = 120;
+/// The longest gap between two visits, in minutes.
+pub const VISIT_GAP_MINUTES_MAX: i64 = 60;
+
+/// The next visit to a minute that was not empty yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Visit {
+    /// When it is due.
+    pub at: Instant,
+    /// The gap that follows it, in minutes: 2, 4, 8 … 60.
+    pub gap_minutes: i64,
+}
+
+/// The minutes that reconcile still has to visit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Visits {
+    /// The last minute that was taken in; those after it follow when they are staged.
+    pub taken_in: Option<Minute>,
+    /// The visits to come.
+    pub next: BTreeMap<Minute, Visit>,
+}
+
+impl Visits {
+    /// Takes in the minutes that were staged since, up to `watermark`.
+    ///
+    /// ```
+    /// use spillway_domain::{reconcile::Visits, time::{Instant, Minute}};
+    /// let mut visits = Visits::default();
+    /// visits.take_in(Minute::from_epoch_minutes(5), Instant::from_millis(0));
+    /// visits.take_in(Minute::from_epoch_minutes(7), Instant::from_millis(0));
+    /// assert_eq!(visits.next.len(), 3);
+    /// ```
+    pub fn take_in(&mut self, watermark: Minute, now: Instant) {
+        let first = self.taken_in.map_or(watermark, Minute::next);
+        for minute in first.as_epoch_minutes()..=watermark.as_epoch_minutes() {
+            let minute = Minute::from_epoch_minutes(minute);
+            let at = first_visit_at(minute, now);
+            self.next.insert(minute, Visit { at, gap_minutes: 2 });
+        }
+        self.taken_in = self.taken_in.max(Some(watermark));
+    }
+
+    /// Lists the minutes whose visit is due at `now`, the oldest first.
+    ///
+    /// ```
+    /// use spillway_domain::{reconcile::Visits, time::{Instant, Minute}};
+    /// let mut visits = Visits::default();
+    /// visits.take_in(Minute::from_epoch_minutes(0), Instant::from_millis(0));
+    /// assert!(visits.due(Instant::from_millis(244_999)).is_empty());
+    /// assert_eq!(visits.due(Instant::from_millis(245_000)).len(), 1); // 60 + 65 + 120 s
+    /// ```
+    pub fn due(&self, now: Instant) -> Vec<Minute> {
+        self.next.iter().filter(|(_, visit)| visit.at <= now).map(|(minute, _)| *minute).collect()
+    }
+
+    /// Notes that a minute was visited: an empty one is done, any other is visited again after its
+    /// gap, which doubles up to [`VISIT_GAP_MINUTES_MAX`].
+    ///
+    /// ```
+    /// use spillway_domain::{reconcile::Visits, time::{Instant, Minute}};
+    /// let (minute, now) = (Minute::from_epoch_minutes(0), Instant::from_millis(245_000));
+    /// let mut visits = Visits::default();
+    /// visits.take_in(minute, Instant::from_millis(0));
+    /// visits.visited(minute, false, now);
+    /// assert_eq!(visits.next[&minute].at, now.plus_seconds(120));
+    /// visits.visited(minute, true, now);
+    /// assert!(visits.next.is_empty());
+    /// ```
+    pub fn visited(&mut self, minute: Minute, was_empty: bool, now: Instant) {
+        if was_empty {
+            self.next.remove(&minute);
+        } else if let Some(visit) = self.next.get_mut(&minute) {
+            visit.at = now.plus_seconds(visit.gap_minutes * 60);
+            visit.gap_minutes = (visit.gap_minutes * 2).min(VISIT_GAP_MINUTES_MAX);
+        }
+    }
+}
+
+/// Tells when a minute is first visited: its end, plus the longest claim, plus
+/// [`FIRST_VISIT_MARGIN_SECONDS`].
+///
+/// ```
+/// use spillway_domain::{reconcile::first_visit_at, time::{Instant, Minute}};
+/// assert_eq!(first_visit_at(Minute::from_epoch_minutes(0)), Instant::from_millis(245_000));
+/// ```
+pub fn first_visit_at(minute: Minute) -> Instant {
+    minute.end().plus_seconds(i64::from(claim_seconds(Lane::Movable)) + FIRST_VISIT_MARGIN_SECONDS)
+}

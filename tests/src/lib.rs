@@ -1,0 +1,1 @@
+//! Tests of Spillway as a whole; see the folders beside this one.
