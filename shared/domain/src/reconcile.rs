@@ -86,13 +86,15 @@ impl Visits {
     }
 }
 
-/// Tells when a minute is first visited: its end, plus the longest claim, plus
-/// [`FIRST_VISIT_MARGIN_SECONDS`].
+/// Tells when a minute that was staged at `now` is first visited: the longest claim and
+/// [`FIRST_VISIT_MARGIN_SECONDS`] after its end, or after `now` when it was staged late.
 ///
 /// ```
 /// use spillway_domain::{reconcile::first_visit_at, time::{Instant, Minute}};
-/// assert_eq!(first_visit_at(Minute::from_epoch_minutes(0)), Instant::from_millis(245_000));
+/// let minute = Minute::from_epoch_minutes(0);
+/// assert_eq!(first_visit_at(minute, Instant::from_millis(0)), Instant::from_millis(245_000));
 /// ```
-pub fn first_visit_at(minute: Minute) -> Instant {
-    minute.end().plus_seconds(i64::from(claim_seconds(Lane::Movable)) + FIRST_VISIT_MARGIN_SECONDS)
+pub fn first_visit_at(minute: Minute, now: Instant) -> Instant {
+    let wait_seconds = i64::from(claim_seconds(Lane::Movable)) + FIRST_VISIT_MARGIN_SECONDS;
+    minute.end().max(now).plus_seconds(wait_seconds)
 }
