@@ -22,7 +22,7 @@ LINT_ENV := AWS_DEFAULT_REGION=us-east-1 SAM_CLI_TELEMETRY=0
 .PHONY: help demo test bench local-up local-down fmt lint programs release-check rust-target package deploy
 
 help: ## Say what can be made
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
 demo: .venv/local programs ## Send 2,300 jobs through a stack of its own, and count what comes out
 	$(STACK) --folder .local/demo run $(TARGET_DIR)/local/spillway demo
