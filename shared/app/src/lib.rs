@@ -9,6 +9,7 @@
 
 pub mod dispatch_jobs;
 pub mod ports;
+pub mod replace_policy;
 pub mod send_messages;
 pub mod settings;
 pub mod stage_jobs;

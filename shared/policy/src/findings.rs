@@ -15,11 +15,11 @@ impl<'t> Findings<'t> {
         Self { text, faults, errors: Vec::new() }
     }
 
-    /// Notes what is wrong with `path`, which begins at `offset`. A line whose grammar is at fault
-    /// says nothing more: what was read from it is a guess.
+    /// Notes what is wrong with `path`, which begins at `offset`. Where the grammar is at
+    /// fault, nothing is noted: what was read there is a guess.
     pub(crate) fn note(&mut self, offset: usize, path: String, message: impl Into<String>) {
         let line = line_of(self.text, offset);
-        if !self.faults.is_on_line(line) {
+        if !self.faults.are_on_line(line) {
             self.errors.push(PolicyError { line, path, message: message.into() });
         }
     }

@@ -1,5 +1,7 @@
 //! Faults of TOML's grammar, given the path that they stand at.
 
+use std::collections::BTreeSet;
+
 use toml::de::{DeTable, DeValue, Error};
 
 use crate::error::PolicyError;
@@ -10,6 +12,8 @@ use crate::section::joined;
 const DUPLICATE: &str = "duplicate key";
 /// How it calls a value that it cannot make out.
 const NO_VALUE: &str = "string values must be quoted";
+/// How it is called here.
+const TWICE: &str = "is there twice";
 
 /// The faults of a text's grammar.
 pub(crate) struct Faults {
@@ -17,11 +21,14 @@ pub(crate) struct Faults {
     pub(crate) errors: Vec<PolicyError>,
     /// A fault may have kept fields from being read.
     pub(crate) may_hide_fields: bool,
+    /// The lines that say nothing more: those with a fault, and those under the header of a table
+    /// that could not be read, whose keys went to another table.
+    unread_lines: BTreeSet<usize>,
 }
 
 impl Faults {
-    pub(crate) fn is_on_line(&self, line: usize) -> bool {
-        self.errors.iter().any(|error| error.line == line)
+    pub(crate) fn are_on_line(&self, line: usize) -> bool {
+        self.unread_lines.contains(&line)
     }
 }
 
@@ -30,8 +37,23 @@ pub(crate) fn faults(text: &str, root: &DeTable<'_>, errors: &[Error]) -> Faults
     let mut places = Vec::new();
     collect_places(root, "", &mut places);
     let may_hide_fields = errors.iter().any(|error| error.message() != DUPLICATE);
-    let errors = errors.iter().map(|error| fault(text, &places, error)).collect();
-    Faults { errors, may_hide_fields }
+    let errors: Vec<_> = errors.iter().map(|error| fault(text, &places, error)).collect();
+    let unread_lines = unread_lines(text, &errors);
+    Faults { errors, may_hide_fields, unread_lines }
+}
+
+fn unread_lines(text: &str, errors: &[PolicyError]) -> BTreeSet<usize> {
+    let mut unread: BTreeSet<_> = errors.iter().map(|error| error.line).collect();
+    let mut is_under_broken_header = false;
+    for (line, words) in (1..).zip(text.split('\n')) {
+        if words.trim_start().starts_with('[') {
+            is_under_broken_header =
+                errors.iter().any(|error| error.line == line && error.message != TWICE);
+        } else if is_under_broken_header {
+            unread.insert(line);
+        }
+    }
+    unread
 }
 
 fn fault(text: &str, places: &[Place], error: &Error) -> PolicyError {
@@ -51,7 +73,7 @@ fn fault(text: &str, places: &[Place], error: &Error) -> PolicyError {
         None => String::new(),
     };
     let message = match error.message() {
-        DUPLICATE => "is there twice".to_owned(),
+        DUPLICATE => TWICE.to_owned(),
         message if message.starts_with(NO_VALUE) && key.trim().is_empty() => {
             "has no value".to_owned()
         }
