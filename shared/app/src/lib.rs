@@ -7,6 +7,8 @@
 
 #![deny(missing_docs)]
 
+pub mod accept_jobs;
+pub mod cancel_job;
 pub mod ports;
 pub mod send_messages;
 pub mod settings;
