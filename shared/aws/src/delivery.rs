@@ -51,8 +51,7 @@ pub fn body(delivery: &Delivery) -> Result<String, serde_json::Error> {
 /// assert_eq!(id, "174cb05550857e9518dbc4d5112ad5370c3c023b93cf126170e66d5e9bcaa11a");
 /// ```
 pub fn delivery_id(job_id: &JobId, created_at: Instant) -> String {
-    let digest = Sha256::digest(format!("{job_id}\n{}", created_at.as_millis()));
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    format!("{:x}", Sha256::digest(format!("{job_id}\n{}", created_at.as_millis())))
 }
 
 /// Writes an instant as `2026-12-01T09:00:00.000Z`. What lies beyond the year 9999 is written as
