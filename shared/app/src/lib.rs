@@ -9,6 +9,9 @@
 
 pub mod accept_jobs;
 pub mod cancel_job;
+pub mod dispatch_jobs;
 pub mod ports;
+pub mod replace_policy;
 pub mod send_messages;
 pub mod settings;
+pub mod stage_jobs;

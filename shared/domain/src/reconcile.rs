@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use crate::claim::claim_seconds;
 use crate::precision::Lane;
+use crate::staging::first_minute;
 use crate::time::{Instant, Minute};
 
 /// How long after the longest claim a drained minute is first visited, in seconds.
@@ -31,17 +32,19 @@ pub struct Visits {
 }
 
 impl Visits {
-    /// Takes in the minutes that were staged since, up to `watermark`.
+    /// Takes in the minutes that were staged since, up to `watermark`: the first time, all that a
+    /// first tick stages.
     ///
     /// ```
     /// use spillway_domain::{reconcile::Visits, time::{Instant, Minute}};
     /// let mut visits = Visits::default();
-    /// visits.take_in(Minute::from_epoch_minutes(5), Instant::from_millis(0));
-    /// visits.take_in(Minute::from_epoch_minutes(7), Instant::from_millis(0));
-    /// assert_eq!(visits.next.len(), 3);
+    /// visits.take_in(Minute::from_epoch_minutes(0), Instant::from_millis(0));
+    /// assert_eq!(visits.next.len(), 61);
+    /// visits.take_in(Minute::from_epoch_minutes(2), Instant::from_millis(0));
+    /// assert_eq!(visits.next.len(), 63);
     /// ```
     pub fn take_in(&mut self, watermark: Minute, now: Instant) {
-        let first = self.taken_in.map_or(watermark, Minute::next);
+        let first = self.taken_in.map_or_else(|| first_minute(now), Minute::next);
         for minute in first.as_epoch_minutes()..=watermark.as_epoch_minutes() {
             let minute = Minute::from_epoch_minutes(minute);
             let at = first_visit_at(minute, now);
@@ -54,7 +57,8 @@ impl Visits {
     ///
     /// ```
     /// use spillway_domain::{reconcile::Visits, time::{Instant, Minute}};
-    /// let mut visits = Visits::default();
+    /// let taken_in = Some(Minute::from_epoch_minutes(-1));
+    /// let mut visits = Visits { taken_in, ..Visits::default() };
     /// visits.take_in(Minute::from_epoch_minutes(0), Instant::from_millis(0));
     /// assert!(visits.due(Instant::from_millis(244_999)).is_empty());
     /// assert_eq!(visits.due(Instant::from_millis(245_000)).len(), 1); // 60 + 65 + 120 s
@@ -63,27 +67,41 @@ impl Visits {
         self.next.iter().filter(|(_, visit)| visit.at <= now).map(|(minute, _)| *minute).collect()
     }
 
-    /// Notes that a minute was visited: an empty one is done, any other is visited again after its
-    /// gap, which doubles up to [`VISIT_GAP_MINUTES_MAX`].
+    /// Notes what a visit found: an empty minute is done, any other is visited again after its gap.
+    /// The gap doubles up to [`VISIT_GAP_MINUTES_MAX`], but not when the visit was skipped.
     ///
     /// ```
-    /// use spillway_domain::{reconcile::Visits, time::{Instant, Minute}};
+    /// use spillway_domain::{reconcile::*, time::{Instant, Minute}};
     /// let (minute, now) = (Minute::from_epoch_minutes(0), Instant::from_millis(245_000));
-    /// let mut visits = Visits::default();
+    /// let mut visits = Visits { taken_in: Some(minute.plus(-1)), ..Visits::default() };
     /// visits.take_in(minute, Instant::from_millis(0));
-    /// visits.visited(minute, false, now);
+    /// visits.visited(minute, Found::Jobs, now);
     /// assert_eq!(visits.next[&minute].at, now.plus_seconds(120));
-    /// visits.visited(minute, true, now);
+    /// assert_eq!(visits.next[&minute].gap_minutes, 4);
+    /// visits.visited(minute, Found::Nothing, now);
     /// assert!(visits.next.is_empty());
     /// ```
-    pub fn visited(&mut self, minute: Minute, was_empty: bool, now: Instant) {
-        if was_empty {
+    pub fn visited(&mut self, minute: Minute, found: Found, now: Instant) {
+        if found == Found::Nothing {
             self.next.remove(&minute);
         } else if let Some(visit) = self.next.get_mut(&minute) {
             visit.at = now.plus_seconds(visit.gap_minutes * 60);
-            visit.gap_minutes = (visit.gap_minutes * 2).min(VISIT_GAP_MINUTES_MAX);
+            if found == Found::Jobs {
+                visit.gap_minutes = (visit.gap_minutes * 2).min(VISIT_GAP_MINUTES_MAX);
+            }
         }
     }
+}
+
+/// What a visit found in its minute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// No job: everything has ended or moved on.
+    Nothing,
+    /// Jobs of paused channels alone, which were left where they are.
+    HeldBack,
+    /// Jobs that were staged again.
+    Jobs,
 }
 
 /// Tells when a minute that was staged at `now` is first visited: the longest claim and

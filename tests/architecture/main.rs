@@ -1,0 +1,1 @@
+//! The boundaries between the crates, and the template against the code.
