@@ -44,7 +44,7 @@ pub(crate) async fn post_bulk<P: Ports>(
             Err(problem) => Some(Settled::rejected(job_id, problem)),
         });
     }
-    let rejected_count = results.iter().flatten().count();
+    let rejected_count = results.iter().flatten().map(|_| 1).sum();
     let ids: Vec<_> = submissions.iter().map(|submission| submission.id.clone()).collect();
     let answers = state.accept(settings, now, submissions).await;
     let tally = Tally::of(&answers).with_rejected(rejected_count);

@@ -10,12 +10,14 @@ use axum::body::{self, Body};
 use axum::http::Request;
 use axum::response::{IntoResponse, Response};
 use lambda_http::aws_lambda_events::apigw::{ApiGatewayV2httpRequest, ApiGatewayV2httpResponse};
+use lambda_http::{Error, LambdaEvent};
+use spillway_app::ports::Clock;
 use tower::ServiceExt;
 
 use crate::problem::Problem;
 use crate::tally::Tally;
 
-/// The route key of a call that no other route matched.
+/// Where a call is asked that no route of the gateway matched.
 const NO_ROUTE_PATH: &str = "/";
 
 /// What the gateway says of a call beside its method, headers and body.
@@ -27,18 +29,37 @@ pub(crate) struct Call {
     pub(crate) job_id: Option<String>,
 }
 
-/// Answers one event.
-pub async fn answer(router: Router, event: ApiGatewayV2httpRequest) -> ApiGatewayV2httpResponse {
-    let route = event.route_key.clone().unwrap_or_default();
-    let response = match request(event) {
-        Ok(request) => match router.oneshot(request).await {
-            Ok(response) => response,
-            Err(never) => match never {},
-        },
-        Err(problem) => problem.into_response(),
-    };
-    log(&route, &response);
-    gateway_response(response).await
+/// The function: the router behind the gateway.
+#[derive(Clone, Debug)]
+pub struct Gateway<C> {
+    /// The routes.
+    pub router: Router,
+    /// The clock, for the summary line.
+    pub clock: C,
+}
+
+impl<C: Clock> Gateway<C> {
+    /// Answers one event, and writes the invocation's summary line.
+    ///
+    /// # Errors
+    /// Never: whatever goes wrong is an answer.
+    pub async fn handle(
+        &self,
+        event: LambdaEvent<ApiGatewayV2httpRequest>,
+    ) -> Result<ApiGatewayV2httpResponse, Error> {
+        let route = event.payload.route_key.clone().unwrap_or_default();
+        let response = match request(event.payload) {
+            Ok(request) => match self.router.clone().oneshot(request).await {
+                Ok(response) => response,
+                Err(never) => match never {},
+            },
+            Err(problem) => problem.into_response(),
+        };
+        tracing::debug!(route, status = response.status().as_u16(), "answered");
+        let tally: Tally = response.extensions().get().copied().unwrap_or_default();
+        tally.summary().write(self.clock.now());
+        Ok(gateway_response(response).await)
+    }
 }
 
 fn request(event: ApiGatewayV2httpRequest) -> Result<Request<Body>, Problem> {
@@ -75,20 +96,4 @@ async fn gateway_response(response: Response) -> ApiGatewayV2httpResponse {
     let text = String::from_utf8_lossy(&bytes).into_owned();
     answer.body = (!text.is_empty()).then_some(lambda_http::Body::Text(text));
     answer
-}
-
-/// Writes the one line that an invocation logs.
-fn log(route: &str, response: &Response) {
-    let Tally { created, rescheduled, unchanged, rejected, unavailable } =
-        response.extensions().get().copied().unwrap_or_default();
-    tracing::info!(
-        route,
-        status = response.status().as_u16(),
-        created,
-        rescheduled,
-        unchanged,
-        rejected,
-        unavailable,
-        "answered"
-    );
 }

@@ -95,7 +95,9 @@ pub(crate) async fn delete_job<P: Ports>(
 ) -> Handled {
     let id = job_id(&call)?;
     match cancel_job(&state.jobs, &state.clock, &id, state.retention_seconds).await {
-        CancelAnswer::Cancelled(job) => Ok(shown(StatusCode::OK, &job, None)),
+        CancelAnswer::Cancelled(job) => {
+            Ok(Tally::of_cancel().onto(shown(StatusCode::OK, &job, None)))
+        }
         CancelAnswer::TooLate(job) => Err(Problem::too_late(job)),
         CancelAnswer::Unknown => Err(unknown(&id)),
         CancelAnswer::Unavailable => Err(Problem::unavailable(None)),

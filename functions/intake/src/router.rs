@@ -15,11 +15,12 @@ use spillway_domain::time::Instant;
 use crate::handler;
 use crate::problem::Problem;
 
-/// How long a call may work before it is answered, in seconds: half of the function's time-out, so
-/// that what is under way by then still has its time.
-const ANSWER_SECONDS_MAX: i64 = 10;
+/// How long after its beginning a call still begins a write or sends a message again, in seconds. A
+/// write that begins then may take two calls on the store and its message one on the queue, of 5 s
+/// each: together within the function's time-out of 20 s.
+const BEGINNING_SECONDS_MAX: i64 = 4;
 
-/// The ports that intake needs.
+/// The ports that intake needs: the jobs table, the queues, the clock and the settings' source.
 pub trait Ports: Send + Sync + 'static {
     /// The jobs table.
     type Jobs: Intake + 'static;
@@ -29,6 +30,19 @@ pub trait Ports: Send + Sync + 'static {
     type Clock: Clock + 'static;
     /// Where the policy and the shard counts are stored.
     type Settings: SettingsSource + 'static;
+}
+
+impl<J, Q, C, S> Ports for (J, Q, C, S)
+where
+    J: Intake + 'static,
+    Q: JobQueue + 'static,
+    C: Clock + 'static,
+    S: SettingsSource + 'static,
+{
+    type Jobs = J;
+    type Queue = Q;
+    type Clock = C;
+    type Settings = S;
 }
 
 /// What every call works with.
@@ -79,7 +93,7 @@ impl<P: Ports> IntakeState<P> {
             clock: &self.clock,
             lookahead: self.lookahead,
             shards: settings.shards.writers,
-            until: now.plus_seconds(ANSWER_SECONDS_MAX),
+            until: now.plus_seconds(BEGINNING_SECONDS_MAX),
         };
         acceptor.accept(submissions).await
     }
@@ -102,12 +116,12 @@ pub(crate) const JOBS: &str = "/v1/jobs";
 pub(crate) const JOB: &str = "/v1/jobs/{job_id}";
 
 /// Builds the router.
-pub fn router<P: Ports>(state: Arc<IntakeState<P>>) -> Router {
+pub fn router<P: Ports>(state: IntakeState<P>) -> Router {
     let job =
         put(handler::put_job::<P>).get(handler::get_job::<P>).delete(handler::delete_job::<P>);
     Router::new()
         .route(JOBS, post(handler::post_jobs::<P>))
         .route(JOB, job)
         .fallback(handler::no_route)
-        .with_state(state)
+        .with_state(Arc::new(state))
 }
