@@ -51,7 +51,9 @@ pub fn body(delivery: &Delivery) -> Result<String, serde_json::Error> {
 /// assert_eq!(id, "174cb05550857e9518dbc4d5112ad5370c3c023b93cf126170e66d5e9bcaa11a");
 /// ```
 pub fn delivery_id(job_id: &JobId, created_at: Instant) -> String {
-    format!("{:x}", Sha256::digest(format!("{job_id}\n{}", created_at.as_millis())))
+    let digest = Sha256::digest(format!("{job_id}\n{}", created_at.as_millis()));
+    let nibbles = digest.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]);
+    nibbles.filter_map(|nibble| char::from_digit(nibble.into(), 16)).collect()
 }
 
 /// Writes an instant as `2026-12-01T09:00:00.000Z`. What lies beyond the year 9999 is written as
