@@ -7,4 +7,9 @@
 
 #![deny(missing_docs)]
 
+pub mod dispatch_jobs;
 pub mod ports;
+pub mod replace_policy;
+pub mod send_messages;
+pub mod settings;
+pub mod stage_jobs;

@@ -1,1 +1,23 @@
+//! The ports of app on `DynamoDB`, SQS and `EventBridge`: the only crate that names an AWS API.
+//!
+//! [`config`] reads a function's environment, [`clients`] builds the SDK's clients from it, and
+//! each adapter is named for its technology and its port. [`schema`] holds every name that the
+//! template shares with the code, [`item`] the stored form of a job, [`message`] that of a message.
 
+#![deny(missing_docs)]
+
+pub mod channel_sender;
+pub mod clients;
+pub mod config;
+pub mod delivery;
+pub mod dynamodb_claims;
+pub mod dynamodb_control;
+pub mod dynamodb_due_index;
+pub mod dynamodb_intake;
+pub mod dynamodb_policy_store;
+pub mod item;
+pub mod message;
+pub mod schema;
+pub mod sqs_dead_letters;
+pub mod sqs_job_queue;
+pub mod system_clock;

@@ -3,7 +3,7 @@
 use crate::job::{ClaimToken, Job, State};
 use crate::pack::PackEntry;
 use crate::precision::Lane;
-use crate::staging::is_claimable;
+use crate::staging::{HEAD_START_MILLIS, is_claimable};
 use crate::time::Instant;
 
 /// The skew of clocks that the protocol allows for, in seconds.
@@ -81,6 +81,10 @@ pub enum DropReason {
 /// How long an entry is passed on whose claim failed although nothing stands against it: another
 /// writer was between the claim and its answer. In milliseconds.
 const CONTENDED_MILLIS: i64 = 1_000;
+/// A message is asked for up to this long before its time, in milliseconds: the head start and the
+/// second that a delay in whole seconds rounds away. An entry that must not come back early is
+/// asked for this much later, or it would circle through the queue without a delay.
+const EARLY_RETURN_MILLIS: i64 = HEAD_START_MILLIS + 1_000;
 
 /// Decides about a refused claim from the row that the store answered with it.
 ///
@@ -106,12 +110,12 @@ pub fn refused_claim(request: &ClaimRequest, row: Option<&Job>) -> RefusedClaim 
     if job.state.is_finished() {
         return RefusedClaim::Drop(DropReason::Finished);
     }
-    let contended = RefusedClaim::PassOn(request.now.plus_millis(CONTENDED_MILLIS));
+    let contended = RefusedClaim::PassOn(not_before(request.now.plus_millis(CONTENDED_MILLIS)));
     // A token counts only while the row is claimed, whatever it still shows (rules 1 and 2).
     match job.claim.as_ref().filter(|_| job.state == State::Claimed) {
         _ if job.generation < request.entry.generation => contended,
         Some(claim) if claim.token == request.token => RefusedClaim::Own,
-        Some(claim) if claim.until >= request.now => RefusedClaim::PassOn(claim.until),
+        Some(claim) if claim.until >= request.now => RefusedClaim::PassOn(not_before(claim.until)),
         Some(_) if job.attempts >= request.attempts_max => RefusedClaim::UsedUp,
         _ if !is_claimable(job.release_at, request.now) => RefusedClaim::PassOn(job.release_at),
         None if job.state == State::Scheduled && job.attempts >= request.attempts_max => {
@@ -119,6 +123,18 @@ pub fn refused_claim(request: &ClaimRequest, row: Option<&Job>) -> RefusedClaim 
         }
         _ => contended,
     }
+}
+
+/// Gives the release to ask for so that a message does not come back before `at`, although it is
+/// asked for early.
+///
+/// ```
+/// use spillway_domain::{claim::not_before, staging::{queue_delay, QueueDelay}, time::Instant};
+/// let at = Instant::from_millis(900);
+/// assert_eq!(queue_delay(not_before(at), Instant::from_millis(0)), QueueDelay::Seconds(1));
+/// ```
+pub fn not_before(at: Instant) -> Instant {
+    at.plus_millis(EARLY_RETURN_MILLIS)
 }
 
 /// Tells the last instant at which a holder may start a send: 5 s before its claim runs out, and

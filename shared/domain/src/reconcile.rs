@@ -67,27 +67,41 @@ impl Visits {
         self.next.iter().filter(|(_, visit)| visit.at <= now).map(|(minute, _)| *minute).collect()
     }
 
-    /// Notes that a minute was visited: an empty one is done, any other is visited again after its
-    /// gap, which doubles up to [`VISIT_GAP_MINUTES_MAX`].
+    /// Notes what a visit found: an empty minute is done, any other is visited again after its gap.
+    /// The gap doubles up to [`VISIT_GAP_MINUTES_MAX`], but not when the visit was skipped.
     ///
     /// ```
-    /// use spillway_domain::{reconcile::Visits, time::{Instant, Minute}};
+    /// use spillway_domain::{reconcile::*, time::{Instant, Minute}};
     /// let (minute, now) = (Minute::from_epoch_minutes(0), Instant::from_millis(245_000));
     /// let mut visits = Visits { taken_in: Some(minute.plus(-1)), ..Visits::default() };
     /// visits.take_in(minute, Instant::from_millis(0));
-    /// visits.visited(minute, false, now);
+    /// visits.visited(minute, Found::Jobs, now);
     /// assert_eq!(visits.next[&minute].at, now.plus_seconds(120));
-    /// visits.visited(minute, true, now);
+    /// assert_eq!(visits.next[&minute].gap_minutes, 4);
+    /// visits.visited(minute, Found::Nothing, now);
     /// assert!(visits.next.is_empty());
     /// ```
-    pub fn visited(&mut self, minute: Minute, was_empty: bool, now: Instant) {
-        if was_empty {
+    pub fn visited(&mut self, minute: Minute, found: Found, now: Instant) {
+        if found == Found::Nothing {
             self.next.remove(&minute);
         } else if let Some(visit) = self.next.get_mut(&minute) {
             visit.at = now.plus_seconds(visit.gap_minutes * 60);
-            visit.gap_minutes = (visit.gap_minutes * 2).min(VISIT_GAP_MINUTES_MAX);
+            if found == Found::Jobs {
+                visit.gap_minutes = (visit.gap_minutes * 2).min(VISIT_GAP_MINUTES_MAX);
+            }
         }
     }
+}
+
+/// What a visit found in its minute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// No job: everything has ended or moved on.
+    Nothing,
+    /// Jobs of paused channels alone, which were left where they are.
+    HeldBack,
+    /// Jobs that were staged again.
+    Jobs,
 }
 
 /// Tells when a minute that was staged at `now` is first visited: the longest claim and

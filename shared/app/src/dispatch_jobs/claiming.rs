@@ -1,0 +1,99 @@
+//! Claims the entries of a pack.
+
+use spillway_domain::claim::{ClaimRequest, RefusedClaim, not_before, refused_claim};
+use spillway_domain::job::{Claim, ClaimToken, Job};
+use spillway_domain::pack::PackEntry;
+use spillway_domain::time::Instant;
+
+use super::{Dispatcher, Ending, Held};
+use crate::ports::{
+    ChannelSender, Claims, Clock, Conditional, DeadLetters, FailedBy, JobQueue, PortError,
+};
+
+/// How often one entry's claim is asked for: a second try tells whether the first was done although
+/// its answer was lost; the third serves a channel that now allows fewer attempts.
+const CLAIM_TRIES_MAX: u32 = 3;
+/// How soon an entry comes back whose claim was not answered, in milliseconds.
+const UNANSWERED_MILLIS: i64 = 1_000;
+
+/// What claiming an entry led to.
+#[derive(Debug)]
+pub(super) enum Taken {
+    /// This invocation holds the job.
+    Held(Held),
+    /// There is nothing left to do.
+    Ended(Ending),
+    /// The entry must come back at the instant.
+    PassOn(PackEntry, Instant),
+}
+
+impl<J, Q, D, H, C> Dispatcher<'_, J, Q, D, H, C>
+where
+    J: Claims,
+    Q: JobQueue,
+    D: DeadLetters,
+    H: ChannelSender,
+    C: Clock,
+{
+    pub(super) async fn claim_entry(
+        &self,
+        entry: PackEntry,
+        token: ClaimToken,
+        attempts_max: u32,
+    ) -> Taken {
+        // Counted from before the claim is sent, so that no holder outlives it (rule 8).
+        let now = self.clock.now();
+        let until = self.claim_until(now);
+        let mut request = ClaimRequest { entry, token, now, until, attempts_max };
+        for _ in 0..CLAIM_TRIES_MAX {
+            let row = match self.claims.claim(&request).await {
+                Ok(Conditional::Done(job)) => return held(job, &request),
+                Ok(Conditional::Refused(row)) => row,
+                Err(PortError::Transient(_)) => continue,
+                Err(error) => {
+                    tracing::error!(?error, job_id = %request.entry.job_id, "claim refused");
+                    break;
+                }
+            };
+            match (refused_claim(&request, row.as_deref()), row) {
+                (RefusedClaim::Own, Some(job)) => return held(job, &request),
+                (RefusedClaim::UsedUp, Some(job)) => return self.fail_run_out(request, &job).await,
+                (RefusedClaim::ClaimOnceMore, Some(job)) => {
+                    request.attempts_max = job.attempts.saturating_add(1);
+                }
+                (RefusedClaim::Drop(reason), _) => return Taken::Ended(Ending::Dropped(reason)),
+                (RefusedClaim::PassOn(at), _) => return Taken::PassOn(request.entry, at),
+                (_, None) => break,
+            }
+        }
+        let comes_back_at = not_before(self.clock.now().plus_millis(UNANSWERED_MILLIS));
+        Taken::PassOn(request.entry, comes_back_at)
+    }
+
+    /// Ends a job whose last holder died with its attempts used up.
+    async fn fail_run_out(&self, request: ClaimRequest, job: &Job) -> Taken {
+        let ClaimRequest { entry, now, attempts_max, .. } = request;
+        let reason = job
+            .reason
+            .clone()
+            .unwrap_or_else(|| "the last attempt was begun and never came to an end".to_owned());
+        let by = FailedBy::RunOut { now, attempts_max };
+        match self.fail(job, by, reason).await {
+            Ok(ending) => Taken::Ended(ending),
+            Err(error) => {
+                tracing::warn!(?error, job_id = %entry.job_id, "failure not recorded");
+                let at = not_before(self.clock.now().plus_millis(UNANSWERED_MILLIS));
+                Taken::PassOn(entry, at)
+            }
+        }
+    }
+}
+
+/// The claim as the row shows it: a claim whose answer was lost may be of an earlier try.
+fn held(job: Box<Job>, request: &ClaimRequest) -> Taken {
+    let claim = job
+        .claim
+        .clone()
+        .unwrap_or_else(|| Claim { token: request.token.clone(), until: request.until });
+    Taken::Held(Held { job, claim })
+}

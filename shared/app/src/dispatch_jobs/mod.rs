@@ -1,0 +1,163 @@
+//! Dispatch: claims the jobs of a message, holds them to their second, sends and records them
+//! (R16, R17; every write is in `docs/protocol.md`).
+//!
+//! Each message goes through `pack` on its own: `claiming`, then `sending` at the release, then
+//! `recording`, and last `passing_on` for what another message must take further.
+
+mod claiming;
+mod pack;
+mod passing_on;
+mod recording;
+mod report;
+mod sending;
+
+use futures::future::join_all;
+use spillway_domain::claim::claim_seconds;
+use spillway_domain::job::{Claim, Job};
+use spillway_domain::pack::PackEntry;
+use spillway_domain::precision::Lane;
+use spillway_domain::staging::Lookahead;
+use spillway_domain::time::Instant;
+
+use crate::ports::{
+    ChannelSender, Claims, Clock, Conditional, ConditionalResult, DeadLetters, JobQueue, PortError,
+    QueueMessage,
+};
+use crate::settings::Settings;
+pub use report::{DeliveryFact, DispatchReport, Ending};
+
+/// The wait before a write is tried again, in milliseconds; it doubles each time.
+const BACKOFF_MILLIS_MIN: i64 = 50;
+/// The longest wait between two tries of a write, in milliseconds.
+const BACKOFF_MILLIS_MAX: i64 = 800;
+
+/// A message as it came out of the lane's queue.
+#[derive(Clone, Debug)]
+pub struct IncomingMessage {
+    /// The queue's id of it.
+    pub id: String,
+    /// What it says.
+    pub message: QueueMessage,
+}
+
+/// Dispatches messages. One value serves one invocation.
+#[derive(Debug)]
+pub struct Dispatcher<'a, J, Q, D, H, C> {
+    /// The jobs table.
+    pub claims: &'a J,
+    /// The delay queues, of which it uses its own lane's.
+    pub queue: &'a Q,
+    /// The lane's dead-letter queue.
+    pub dead_letters: &'a D,
+    /// The channels' side.
+    pub channels: &'a H,
+    /// The clock.
+    pub clock: &'a C,
+    /// The policy and the shard counts in force.
+    pub settings: &'a Settings,
+    /// The lane that this deployment serves.
+    pub lane: Lane,
+    /// How long before its minute begins a bucket is staged.
+    pub lookahead: Lookahead,
+    /// How long a finished job's row is kept, in seconds.
+    pub retention_seconds: u32,
+    /// Names the invocation; part of every claim's token.
+    pub invocation: &'a str,
+    /// Nothing is begun after this.
+    pub deadline: Instant,
+}
+
+/// A job that this invocation holds.
+#[derive(Debug)]
+struct Held {
+    job: Box<Job>,
+    claim: Claim,
+}
+
+impl Held {
+    fn entry(&self) -> PackEntry {
+        PackEntry { job_id: self.job.id.clone(), generation: self.job.generation }
+    }
+}
+
+/// What is left to do for an entry.
+#[derive(Debug)]
+enum Step {
+    /// Nothing.
+    End(Ending),
+    /// Nothing, and the job was delivered.
+    Delivered(DeliveryFact),
+    /// A message must carry it further.
+    Send(Onward),
+}
+
+/// An entry that a message must carry further.
+#[derive(Debug)]
+struct Onward {
+    entry: PackEntry,
+    release_at: Instant,
+    /// The hops of the message.
+    hops: u32,
+    /// What is counted once it is sent.
+    ending: Ending,
+}
+
+impl<J, Q, D, H, C> Dispatcher<'_, J, Q, D, H, C>
+where
+    J: Claims,
+    Q: JobQueue,
+    D: DeadLetters,
+    H: ChannelSender,
+    C: Clock,
+{
+    /// Takes each message as far as it goes: its jobs are delivered, finished, dropped, or in a
+    /// message of their own again. A message that could not be taken that far is named in the
+    /// report and comes back; what was done of it is dropped then.
+    pub async fn dispatch_jobs(&self, messages: &[IncomingMessage]) -> DispatchReport {
+        let runs = messages.iter().map(|message| self.run_message(message));
+        join_all(runs).await.into_iter().fold(DispatchReport::default(), DispatchReport::plus)
+    }
+
+    async fn run_message(&self, incoming: &IncomingMessage) -> DispatchReport {
+        match &incoming.message {
+            QueueMessage::Release(pack) => self.run_pack(&incoming.id, pack).await,
+            QueueMessage::Record(record) => self.run_record(&incoming.id, record).await,
+        }
+    }
+
+    fn claim_until(&self, now: Instant) -> Instant {
+        now.plus_seconds(i64::from(claim_seconds(self.lane)))
+    }
+
+    /// Does a write until it is answered, or until the deadline.
+    async fn persist<T, F>(&self, write: impl Fn() -> F + Send + Sync) -> ConditionalResult<T>
+    where
+        F: Future<Output = ConditionalResult<T>> + Send,
+        T: Send,
+    {
+        let mut backoff_millis = BACKOFF_MILLIS_MIN;
+        loop {
+            let error = match write().await {
+                Err(error @ PortError::Transient(_)) => error,
+                answered => return answered,
+            };
+            let next_try_at = self.clock.now().plus_millis(backoff_millis);
+            if next_try_at > self.deadline {
+                return Err(error);
+            }
+            self.clock.sleep_until(next_try_at).await;
+            backoff_millis = (backoff_millis * 2).min(BACKOFF_MILLIS_MAX);
+        }
+    }
+}
+
+/// Tells whether a write was done, now or by an earlier call whose answer was lost: then the row
+/// is of the entry's generation and looks as `is_done` says.
+fn was_done(answer: &Conditional, entry: &PackEntry, is_done: impl FnOnce(&Job) -> bool) -> bool {
+    match answer {
+        Conditional::Done(()) => true,
+        Conditional::Refused(row) => {
+            row.as_ref().is_some_and(|job| job.generation == entry.generation && is_done(job))
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The names that the tables of the template and the code share.
+
+/// The index over the unfinished jobs of the jobs table.
+pub const DUE_MINUTE_INDEX: &str = "due-minute";
+
+/// The attributes of a job's row.
+pub mod job {
+    /// Partition key of the jobs table.
+    pub const JOB_ID: &str = "job_id";
+    /// Which life of the id it is: milliseconds of the clock.
+    pub const GENERATION: &str = "generation";
+    /// What has become of it, in lower case.
+    pub const STATE: &str = "state";
+    /// The instant that was asked for, in milliseconds.
+    pub const REQUESTED_AT: &str = "requested_at";
+    /// The channel's name.
+    pub const CHANNEL: &str = "channel";
+    /// The class's name, when the job has one.
+    pub const CLASS: &str = "class";
+    /// A map of the contract fields that the caller gave; absent when there are none.
+    pub const ASKED: &str = "asked";
+    /// The payload as canonical JSON text.
+    pub const PAYLOAD: &str = "payload";
+    /// The contract: the window before `requested_at`.
+    pub const EARLY_SECONDS: &str = "early_seconds";
+    /// The contract: the window after `requested_at`.
+    pub const LATE_SECONDS: &str = "late_seconds";
+    /// The contract: 0 first, 9 last.
+    pub const PRIORITY: &str = "priority";
+    /// The contract: when it is no longer worth sending, if ever.
+    pub const EXPIRES_AFTER_SECONDS: &str = "expires_after_seconds";
+    /// The contract: the lateness that is still in order.
+    pub const LATENESS_BUDGET_SECONDS: &str = "lateness_budget_seconds";
+    /// The lane that follows from the contract, for whoever reads the index.
+    pub const LANE: &str = "lane";
+    /// When it is due, in milliseconds.
+    pub const DUE_AT: &str = "due_at";
+    /// When it may next be sent, in milliseconds; sort key of the index.
+    pub const RELEASE_AT: &str = "release_at";
+    /// Partition key of the index; only while unfinished.
+    pub const BUCKET: &str = "bucket";
+    /// From here on it is not sent, in milliseconds.
+    pub const EXPIRES_AT: &str = "expires_at";
+    /// The last `due_at` that the contract of the present life allows, in milliseconds.
+    pub const LATEST_AT: &str = "latest_at";
+    /// The largest `latest_at` that the id ever had.
+    pub const LATEST_AT_MAX: &str = "latest_at_max";
+    /// How often a send was begun.
+    pub const ATTEMPTS: &str = "attempts";
+    /// True when a send stayed unanswered, else absent.
+    pub const MAYBE_SENT: &str = "maybe_sent";
+    /// Who holds it; only while claimed.
+    pub const CLAIM_TOKEN: &str = "claim_token";
+    /// When the claim runs out, in milliseconds; only while claimed.
+    pub const CLAIM_UNTIL: &str = "claim_until";
+    /// When the id was first accepted, in milliseconds.
+    pub const CREATED_AT: &str = "created_at";
+    /// When this life was accepted, in milliseconds.
+    pub const ACCEPTED_AT: &str = "accepted_at";
+    /// When the delivering send left, in milliseconds.
+    pub const SENT_AT: &str = "sent_at";
+    /// When the channel's answer was there, in milliseconds.
+    pub const DELIVERED_AT: &str = "delivered_at";
+    /// When it ended, in milliseconds.
+    pub const FINISHED_AT: &str = "finished_at";
+    /// Why it failed, or why it was last tried again.
+    pub const REASON: &str = "reason";
+    /// When the row may be deleted, in whole seconds since the epoch; only once finished.
+    pub const TTL: &str = "ttl";
+
+    /// Every attribute that a row may have.
+    pub const ALL: [&str; 31] = [
+        JOB_ID,
+        GENERATION,
+        STATE,
+        REQUESTED_AT,
+        CHANNEL,
+        CLASS,
+        ASKED,
+        PAYLOAD,
+        EARLY_SECONDS,
+        LATE_SECONDS,
+        PRIORITY,
+        EXPIRES_AFTER_SECONDS,
+        LATENESS_BUDGET_SECONDS,
+        LANE,
+        DUE_AT,
+        RELEASE_AT,
+        BUCKET,
+        EXPIRES_AT,
+        LATEST_AT,
+        LATEST_AT_MAX,
+        ATTEMPTS,
+        MAYBE_SENT,
+        CLAIM_TOKEN,
+        CLAIM_UNTIL,
+        CREATED_AT,
+        ACCEPTED_AT,
+        SENT_AT,
+        DELIVERED_AT,
+        FINISHED_AT,
+        REASON,
+        TTL,
+    ];
+
+    /// The attributes that the index holds beside its own keys and the table's.
+    pub const PROJECTED: [&str; 7] =
+        [GENERATION, DUE_AT, CHANNEL, CLASS, PRIORITY, LANE, EXPIRES_AT];
+}
+
+/// The keys and attributes of the control table.
+pub mod control {
+    /// Partition key of the control table.
+    pub const KEY: &str = "key";
+    /// The item of the stored policy: version, text.
+    pub const POLICY: &str = "policy#current";
+    /// The item of the shard counts: readers, writers, `raised_at`.
+    pub const SHARDS: &str = "shards#count";
+    /// The item of the watermark: minute.
+    pub const WATERMARK: &str = "watermark#staging";
+    /// The item of reconcile's visits: version, `taken_in`, visits.
+    pub const VISITS: &str = "reconcile#visits";
+
+    /// Counts the writes of an item.
+    pub const VERSION: &str = "version";
+    /// The policy's TOML.
+    pub const TEXT: &str = "text";
+    /// The shard count of staging.
+    pub const READERS: &str = "readers";
+    /// The shard count of new buckets.
+    pub const WRITERS: &str = "writers";
+    /// When the readers' count was last raised, in milliseconds.
+    pub const RAISED_AT: &str = "raised_at";
+    /// The last minute that is completely staged, as it is written in a bucket's key.
+    pub const MINUTE: &str = "minute";
+    /// The last minute whose visits were taken in.
+    pub const TAKEN_IN: &str = "taken_in";
+    /// A map from a minute to its next visit.
+    pub const VISITS_NEXT: &str = "visits";
+    /// When a visit is due, in milliseconds.
+    pub const VISIT_AT: &str = "at";
+    /// The gap that follows a visit, in minutes.
+    pub const VISIT_GAP_MINUTES: &str = "gap_minutes";
+}

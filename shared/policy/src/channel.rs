@@ -1,0 +1,90 @@
+use std::collections::BTreeMap;
+
+use spillway_domain::name::ChannelName;
+use spillway_domain::policy::{Channel, Retry, Target};
+
+use crate::findings::Findings;
+use crate::section::Section;
+
+/// The kinds of channels, each with the field that holds its address.
+pub(crate) const SQS: (&str, &str) = ("sqs", "queue_url");
+pub(crate) const EVENTBRIDGE: (&str, &str) = ("eventbridge", "bus_name");
+const KINDS: [(&str, &str); 2] = [SQS, EVENTBRIDGE];
+
+const FIELDS: [&str; 8] = [
+    "kind",
+    SQS.1,
+    EVENTBRIDGE.1,
+    "paused",
+    "attempts_max",
+    "backoff_seconds_min",
+    "backoff_seconds_max",
+    "send_timeout_millis",
+];
+
+/// Reads the channels. Where something is noted as wrong, the answer is a stand-in.
+pub(crate) fn channels(
+    root: &Section<'_>,
+    findings: &mut Findings<'_>,
+) -> BTreeMap<ChannelName, Channel> {
+    let mut channels = BTreeMap::new();
+    for (name, section) in root.sections("channels", findings) {
+        let channel = channel(&section, findings);
+        match ChannelName::new(name) {
+            Ok(name) => {
+                channels.insert(name, channel);
+            }
+            Err(error) => section.note(format!("is not a name: {error}"), findings),
+        }
+    }
+    channels
+}
+
+fn channel(section: &Section<'_>, findings: &mut Findings<'_>) -> Channel {
+    section.refuse_others(&FIELDS, findings);
+    let send_timeout_millis = section.number("send_timeout_millis", findings);
+    let channel = Channel {
+        // What stands in for an address must not be empty, which would be noted once more.
+        target: target(section, findings)
+            .unwrap_or_else(|| Target::EventBridge { bus_name: "unread".to_owned() }),
+        paused: section.flag("paused", findings).unwrap_or(false),
+        retry: retry(section, findings),
+        send_timeout_millis: send_timeout_millis.unwrap_or(Channel::SEND_TIMEOUT_MILLIS),
+    };
+    section.note_problems(channel.problems(), findings);
+    channel
+}
+
+fn target(section: &Section<'_>, findings: &mut Findings<'_>) -> Option<Target> {
+    section.required("kind", findings);
+    let kind = section.text("kind", findings)?;
+    let Some((kind, address)) = KINDS.into_iter().find(|(name, _)| *name == kind) else {
+        section.refuse("kind", "must be sqs or eventbridge", findings);
+        return None;
+    };
+    for (other, foreign) in KINDS.into_iter().filter(|(name, _)| *name != kind) {
+        let message = format!("is a field of kind {other}; this channel is of kind {kind}");
+        section.refuse(foreign, &message, findings);
+    }
+    section.required(address, findings);
+    let text = section.text(address, findings)?.to_owned();
+    let is_queue = kind == SQS.0;
+    Some(if is_queue {
+        Target::Sqs { queue_url: text }
+    } else {
+        Target::EventBridge { bus_name: text }
+    })
+}
+
+fn retry(section: &Section<'_>, findings: &mut Findings<'_>) -> Retry {
+    let attempts_max = section.number("attempts_max", findings);
+    let backoff_seconds_min = section.number("backoff_seconds_min", findings);
+    let backoff_seconds_max = section.number("backoff_seconds_max", findings);
+    let retry = Retry {
+        attempts_max: attempts_max.unwrap_or(Retry::DEFAULT.attempts_max),
+        backoff_seconds_min: backoff_seconds_min.unwrap_or(Retry::DEFAULT.backoff_seconds_min),
+        backoff_seconds_max: backoff_seconds_max.unwrap_or(Retry::DEFAULT.backoff_seconds_max),
+    };
+    let bound_is_unread = backoff_seconds_max.is_none() && section.holds("backoff_seconds_max");
+    if bound_is_unread { Retry { backoff_seconds_max: 86_400, ..retry } } else { retry }
+}

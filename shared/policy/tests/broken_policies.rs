@@ -1,0 +1,350 @@
+//! What is said about policies that are not in order, with the lines.
+
+use spillway_policy::parse;
+
+/// A class that is in order, on lines 1 to 5.
+const OTP: &str = "[classes.otp]
+early_seconds = 0
+late_seconds = 0
+priority = 0
+lateness_budget_seconds = 2
+";
+
+fn errors(text: &str) -> Vec<String> {
+    match parse(text) {
+        Ok(_) => Vec::new(),
+        Err(errors) => errors.as_slice().iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// [`OTP`] with one line replaced.
+fn otp(line: &str, instead: &str) -> String {
+    assert!(OTP.contains(line), "no line {line}");
+    OTP.replace(line, instead)
+}
+
+fn sqs(more: &str) -> String {
+    format!("[channels.inbox]\nkind = \"sqs\"\nqueue_url = \"https://queue\"\n{more}\n")
+}
+
+fn cases_of_numbers_of_classes() -> Vec<(String, Vec<&'static str>)> {
+    vec![
+        (
+            otp("late_seconds = 0", "late_seconds = -1"),
+            vec!["line 3: classes.otp.late_seconds must not be negative"],
+        ),
+        (
+            otp("late_seconds = 0", "late_seconds = -99999999999999999999"),
+            vec!["line 3: classes.otp.late_seconds must not be negative"],
+        ),
+        (
+            otp("priority = 0", "priority = 1.5"),
+            vec!["line 4: classes.otp.priority must be a whole number"],
+        ),
+        (
+            otp("priority = 0", "priority = 1.0"),
+            vec!["line 4: classes.otp.priority must be a whole number"],
+        ),
+        (
+            otp("priority = 0", "priority = nan"),
+            vec!["line 4: classes.otp.priority must be a whole number"],
+        ),
+        (otp("priority = 0", "priority = 10"), vec!["line 4: classes.otp.priority must be 0 to 9"]),
+        (
+            otp("priority = 0", "priority = 256"),
+            vec!["line 4: classes.otp.priority must be 0 to 9"],
+        ),
+        (
+            otp("late_seconds = 0", "late_seconds = 86401"),
+            vec!["line 3: classes.otp.late_seconds must be 0 to 86400"],
+        ),
+        (
+            otp("early_seconds = 0", "early_seconds = 4294967296"),
+            vec!["line 2: classes.otp.early_seconds must be 0 to 86400"],
+        ),
+        (
+            otp("early_seconds = 0", "early_seconds = 999999999999999999999999999999999999999999"),
+            vec!["line 2: classes.otp.early_seconds must be 0 to 86400"],
+        ),
+        (
+            otp("budget_seconds = 2", "budget_seconds = 31622401"),
+            vec!["line 5: classes.otp.lateness_budget_seconds must be at most 31622400"],
+        ),
+        (
+            otp("late_seconds = 0", "late_seconds = 60\nexpires_after_seconds = 60"),
+            vec!["line 4: classes.otp.expires_after_seconds must be more than late_seconds"],
+        ),
+        (
+            otp("late_seconds = 0", "late_seconds = 60\nexpires_after_seconds = 31622401"),
+            vec!["line 4: classes.otp.expires_after_seconds must be at most 31622400"],
+        ),
+    ]
+}
+
+fn cases_of_numbers_of_channels() -> Vec<(String, Vec<&'static str>)> {
+    vec![
+        (sqs("attempts_max = 0"), vec!["line 4: channels.inbox.attempts_max must be 1 to 100"]),
+        (
+            sqs("backoff_seconds_min = 10\nbackoff_seconds_max = 9"),
+            vec!["line 4: channels.inbox.backoff_seconds_min must be 1 to backoff_seconds_max"],
+        ),
+        (
+            sqs("backoff_seconds_min = 400\nbackoff_seconds_max = \"9\""),
+            vec!["line 5: channels.inbox.backoff_seconds_max must be a whole number, not a text"],
+        ),
+        (
+            sqs("backoff_seconds_max = 0"),
+            vec!["line 1: channels.inbox.backoff_seconds_min must be 1 to backoff_seconds_max"],
+        ),
+        (
+            sqs("backoff_seconds_max = 86401"),
+            vec!["line 4: channels.inbox.backoff_seconds_max must be at most 86400"],
+        ),
+        (
+            sqs("send_timeout_millis = 99"),
+            vec!["line 4: channels.inbox.send_timeout_millis must be 100 to 10000"],
+        ),
+    ]
+}
+
+fn cases_of_types() -> Vec<(String, Vec<&'static str>)> {
+    vec![
+        (
+            otp("early_seconds = 0", "early_seconds = \"5\""),
+            vec!["line 2: classes.otp.early_seconds must be a whole number, not a text"],
+        ),
+        (
+            otp("early_seconds = 0", "early_seconds = true"),
+            vec!["line 2: classes.otp.early_seconds must be a whole number, not true or false"],
+        ),
+        (
+            otp("early_seconds = 0", "early_seconds = 2026-12-01"),
+            vec!["line 2: classes.otp.early_seconds must be a whole number, not a date"],
+        ),
+        ("classes = 5\n".to_owned(), vec!["line 1: classes must be a table, not a number"]),
+        (
+            "[[classes]]\n[[classes]]\n".to_owned(),
+            vec!["line 1: classes must be a table, not a list"],
+        ),
+        (
+            "[classes]\notp = [1]\n".to_owned(),
+            vec!["line 2: classes.otp must be a table, not a list"],
+        ),
+        (
+            sqs("paused = \"yes\""),
+            vec!["line 4: channels.inbox.paused must be true or false, not a text"],
+        ),
+        (
+            sqs("paused = 1"),
+            vec!["line 4: channels.inbox.paused must be true or false, not a number"],
+        ),
+        (
+            "[channels.bus]\nkind = \"eventbridge\"\nbus_name = 7\n".to_owned(),
+            vec!["line 3: channels.bus.bus_name must be a text in quotes, not a number"],
+        ),
+        (
+            "[channels.bus]\nkind = 1\nbus_name = \"b\"\n".to_owned(),
+            vec!["line 2: channels.bus.kind must be a text in quotes, not a number"],
+        ),
+    ]
+}
+
+fn cases_of_fields() -> Vec<(String, Vec<&'static str>)> {
+    vec![
+        (otp("priority = 0\n", ""), vec!["line 1: classes.otp.priority is required"]),
+        (
+            "\n[classes.otp]\n".to_owned(),
+            vec![
+                "line 2: classes.otp.early_seconds is required",
+                "line 2: classes.otp.late_seconds is required",
+                "line 2: classes.otp.lateness_budget_seconds is required",
+                "line 2: classes.otp.priority is required",
+            ],
+        ),
+        (
+            otp("priority = 0", "priority = 0\nurgent = 1"),
+            vec![
+                "line 5: classes.otp.urgent is unknown; known are early_seconds, late_seconds, \
+                 priority, expires_after_seconds, lateness_budget_seconds",
+            ],
+        ),
+        (
+            format!("{OTP}\n[class.alert]\n"),
+            vec!["line 7: class is unknown; known are classes, channels"],
+        ),
+        (
+            sqs("rate = 5"),
+            vec![
+                "line 4: channels.inbox.rate is unknown; known are kind, queue_url, bus_name, \
+                 paused, attempts_max, backoff_seconds_min, backoff_seconds_max, \
+                 send_timeout_millis",
+            ],
+        ),
+        (
+            sqs("bus_name = \"default\""),
+            vec![
+                "line 4: channels.inbox.bus_name is a field of kind eventbridge; this channel is \
+                 of kind sqs",
+            ],
+        ),
+        (
+            "[channels.bus]\nkind = \"eventbridge\"\nqueue_url = \"q\"\n".to_owned(),
+            vec![
+                "line 1: channels.bus.bus_name is required",
+                "line 3: channels.bus.queue_url is a field of kind sqs; this channel is of kind \
+                 eventbridge",
+            ],
+        ),
+        (
+            "[channels.bus]\nbus_name = \"b\"\n".to_owned(),
+            vec!["line 1: channels.bus.kind is required"],
+        ),
+        (
+            "[channels.bus]\nkind = \"SQS\"\nqueue_url = \"q\"\n".to_owned(),
+            vec!["line 2: channels.bus.kind must be sqs or eventbridge"],
+        ),
+        (
+            "[channels.bus]\nkind = \"eventbridge\"\nbus_name = \"\"\n".to_owned(),
+            vec!["line 3: channels.bus.bus_name must not be empty"],
+        ),
+    ]
+}
+
+const NAME_RULE: &str = "must be 1 to 64 of a-z, 0-9, - and _, beginning with a letter";
+
+#[test]
+fn a_class_or_a_channel_with_a_bad_name_is_refused() {
+    for (name, shown) in [
+        ("\"one time\"", "\"one time\""),
+        ("OTP", "OTP"),
+        ("7days", "7days"),
+        ("\"\"", "\"\""),
+        ("\"a.b\"", "\"a.b\""),
+    ] {
+        let class = OTP.replace("otp", name);
+        let expected = format!("line 1: classes.{shown} is not a name: {NAME_RULE}");
+        assert_eq!(errors(&class), [expected]);
+        let channel = sqs("").replace("inbox", name);
+        let expected = format!("line 1: channels.{shown} is not a name: {NAME_RULE}");
+        assert_eq!(errors(&channel), [expected]);
+    }
+    let long = "a".repeat(65);
+    let expected = format!("line 1: classes.{long} is not a name: {NAME_RULE}");
+    assert_eq!(errors(&OTP.replace("otp", &long)), [expected]);
+}
+
+fn cases_of_grammar() -> Vec<(String, Vec<&'static str>)> {
+    vec![
+        (format!("{OTP}\n{OTP}"), {
+            vec![
+                "line 7: classes.otp is there twice",
+                "line 8: classes.otp.early_seconds is there twice",
+                "line 9: classes.otp.late_seconds is there twice",
+                "line 10: classes.otp.priority is there twice",
+                "line 11: classes.otp.lateness_budget_seconds is there twice",
+            ]
+        }),
+        (format!("{OTP}\n[classes.\"otp\"]\n"), vec!["line 7: classes.otp is there twice"]),
+        (
+            otp("priority = 0", "priority = 0\npriority = 1"),
+            vec!["line 5: classes.otp.priority is there twice"],
+        ),
+        (otp("priority = 0", "priority ="), vec!["line 4: classes.otp.priority has no value"]),
+        (
+            otp("priority = 0", "priority = 007"),
+            vec![
+                "line 4: classes.otp.priority is not TOML: unexpected leading zero, expected \
+                 nothing",
+            ],
+        ),
+        (
+            otp("priority = 0", "priority = high"),
+            vec![
+                "line 4: classes.otp.priority is not TOML: string values must be quoted, expected \
+                 literal string",
+            ],
+        ),
+        (
+            otp("[classes.otp]", "[classes.otp"),
+            vec!["line 1: is not TOML: unclosed table, expected `]`"],
+        ),
+        (
+            otp("priority = 0", "priority 0"),
+            vec!["line 4: is not TOML: key with no value, expected `=`"],
+        ),
+    ]
+}
+
+#[test]
+fn each_fault_of_a_policy_is_named_with_its_line() {
+    let cases = [
+        cases_of_numbers_of_classes(),
+        cases_of_numbers_of_channels(),
+        cases_of_types(),
+        cases_of_fields(),
+        cases_of_grammar(),
+    ];
+    let cases: Vec<_> = cases.into_iter().flatten().collect();
+    assert!(cases.len() >= 40);
+    for (text, expected) in cases {
+        assert_eq!(errors(&text), expected, "\n{text}");
+    }
+}
+
+#[test]
+fn all_faults_of_a_policy_are_named_at_once_in_the_order_of_their_lines() {
+    let text = "[classes.Otp]
+early_seconds = -1
+late_seconds = 0
+priority = 12
+lateness_budget_seconds = 2
+colour = \"red\"
+
+[channels.inbox]
+kind = \"sqs\"
+paused = 1
+
+[more]
+";
+    let lines: Vec<_> =
+        parse(text).unwrap_err().as_slice().iter().map(|error| error.line).collect();
+    assert_eq!(lines, [1, 2, 4, 6, 8, 10, 12]);
+}
+
+#[test]
+fn a_fault_of_grammar_does_not_hide_the_faults_of_other_lines() {
+    let text = otp("early_seconds = 0", "early_seconds =").replace("priority = 0", "priority = 12");
+    assert_eq!(
+        errors(&text),
+        [
+            "line 2: classes.otp.early_seconds has no value",
+            "line 4: classes.otp.priority must be 0 to 9"
+        ]
+    );
+}
+
+#[test]
+fn lines_are_counted_across_windows_line_ends_and_comments() {
+    let text = format!("# comment\r\n\r\n{}", otp("priority = 0", "priority = 12"));
+    let text = text.replace("= 12\n", "= 12\r\n");
+    assert_eq!(errors(&text), ["line 6: classes.otp.priority must be 0 to 9"]);
+}
+
+#[test]
+fn a_policy_without_classes_or_channels_is_in_order() {
+    for text in ["", "# nothing\n", "[classes]\n", "[channels]\n", OTP, &sqs("")] {
+        assert_eq!(errors(text), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn fields_may_be_written_in_every_way_that_toml_knows() {
+    let inline = "classes = { otp = { early_seconds = 0, late_seconds = 0x1E, priority = 0b1, \
+                  lateness_budget_seconds = 1_000 } }";
+    let dotted = "classes.otp.early_seconds = +0\nclasses.otp.late_seconds = 30\n\
+                  classes.otp.priority = 0o1\nclasses.otp.lateness_budget_seconds = 1000\n";
+    let policy = parse(inline).unwrap();
+    assert_eq!(policy, parse(dotted).unwrap());
+    let contract = policy.classes.values().next().unwrap();
+    assert_eq!((contract.late_seconds, contract.priority), (30, 1));
+}
