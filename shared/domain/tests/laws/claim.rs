@@ -3,15 +3,16 @@
 
 use proptest::prelude::*;
 use spillway_domain::claim::{
-    ClaimRequest, DropReason, RefusedClaim, claim_seconds, last_send_at, outlives_function,
-    refused_claim,
+    ClaimRequest, DropReason, RefusedClaim, claim_seconds, last_send_at, not_before,
+    outlives_function, refused_claim,
 };
 use spillway_domain::job::{Claim, ClaimToken, Generation, Job, State};
 use spillway_domain::pack::PackEntry;
 use spillway_domain::precision::{Contract, Lane};
+use spillway_domain::staging::{QueueDelay, queue_delay};
 use spillway_domain::time::Instant;
 
-use crate::arbitrary::seeded;
+use crate::arbitrary::{instant, seeded};
 use crate::samples;
 
 const NOW: Instant = Instant::from_millis(1_000_000);
@@ -163,7 +164,7 @@ const SENTENCES: [Sentence; 8] = [
         |_| RefusedClaim::Own,
     ),
     ("an entry is passed on until the live claim of another runs out", Row::is_held, |row| {
-        RefusedClaim::PassOn(row.until())
+        RefusedClaim::PassOn(not_before(row.until()))
     }),
     (
         "a job has failed whose claim ran out with its attempts used up",
@@ -192,7 +193,7 @@ const SENTENCES: [Sentence; 8] = [
             let is_claimable = row.is_free() && !row.is_too_early() && !failed && !once_more;
             is_older || is_claimable
         },
-        |_| RefusedClaim::PassOn(NOW.plus_seconds(1)),
+        |_| RefusedClaim::PassOn(not_before(NOW.plus_seconds(1))),
     ),
 ];
 
@@ -239,6 +240,18 @@ fn nothing_is_passed_on_into_the_past() {
 
 proptest! {
     #![proptest_config(seeded())]
+
+    #[test]
+    fn an_entry_that_must_not_come_back_before_an_instant_comes_within_a_second_after_it(
+        now in instant(), ahead_millis in 0_i64..=800_000,
+    ) {
+        let at = now.plus_millis(ahead_millis);
+        let QueueDelay::Seconds(seconds) = queue_delay(not_before(at), now) else {
+            return Err(TestCaseError::fail("too far"));
+        };
+        let back_at = now.plus_seconds(i64::from(seconds));
+        prop_assert!((1..=1_000).contains(&back_at.millis_since(at)), "{:?}", back_at);
+    }
 
     #[test]
     fn no_send_starts_in_the_last_five_seconds_of_a_claim_or_after_the_deadline(

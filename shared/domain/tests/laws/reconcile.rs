@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use spillway_domain::claim::claim_seconds;
 use spillway_domain::precision::Lane;
-use spillway_domain::reconcile::{Visits, first_visit_at};
+use spillway_domain::reconcile::{Found, Visits, first_visit_at};
 use spillway_domain::staging::{Lookahead, bucket_minute, minutes_to_stage};
 use spillway_domain::time::{Instant, Minute};
 
@@ -43,7 +43,7 @@ proptest! {
         now in instant(), minute in minute(), back in 0_i64..100,
     ) {
         let mut visits = visits_of(minute, now);
-        visits.visited(minute, false, now);
+        visits.visited(minute, Found::Jobs, now);
         let before = visits.clone();
         visits.take_in(minute.plus(-back), now.plus_seconds(60));
         prop_assert_eq!(visits, before);
@@ -64,22 +64,42 @@ proptest! {
             let at = visits.next[&minute].at;
             prop_assert!(visits.due(at.plus_millis(-1)).is_empty());
             prop_assert_eq!(visits.due(at), vec![minute]);
-            visits.visited(minute, false, at);
+            visits.visited(minute, Found::Jobs, at);
         }
         let at = visits.next[&minute].at;
-        visits.visited(minute, true, at);
+        visits.visited(minute, Found::Nothing, at);
         prop_assert!(visits.next.is_empty());
         prop_assert!(visits.due(at.plus_seconds(1_000_000)).is_empty());
     }
 
     #[test]
-    fn a_visit_that_is_skipped_stays_due_and_does_not_lengthen_the_gap(
-        minute in minute(), skipped_seconds in 0_i64..100_000,
+    fn a_minute_whose_jobs_are_held_back_is_visited_again_without_a_longer_gap(
+        minute in minute(), full_visits in 0_usize..8, held_back_visits in 1_usize..8,
     ) {
         let mut visits = visits_of(minute, minute.start());
-        let later = visits.next[&minute].at.plus_seconds(skipped_seconds);
+        let visit = |visits: &mut Visits, found| {
+            let at = visits.next[&minute].at;
+            visits.visited(minute, found, at);
+            visits.next[&minute].at.millis_since(at)
+        };
+        for _ in 0..full_visits {
+            visit(&mut visits, Found::Jobs);
+        }
+        let gap = visit(&mut visits, Found::HeldBack);
+        for _ in 0..held_back_visits {
+            prop_assert_eq!(visit(&mut visits, Found::HeldBack), gap);
+        }
+        prop_assert_eq!(visit(&mut visits, Found::Jobs), gap);
+    }
+
+    #[test]
+    fn a_visit_that_comes_late_counts_its_gap_from_then(
+        minute in minute(), late_seconds in 0_i64..100_000,
+    ) {
+        let mut visits = visits_of(minute, minute.start());
+        let later = visits.next[&minute].at.plus_seconds(late_seconds);
         prop_assert_eq!(visits.due(later), vec![minute]);
-        visits.visited(minute, false, later);
+        visits.visited(minute, Found::Jobs, later);
         prop_assert_eq!(visits.next[&minute].at, later.plus_seconds(120));
     }
 
@@ -108,7 +128,7 @@ fn the_gaps_between_visits_are_two_four_eight_up_to_sixty_minutes() {
     let mut visits = visits_of(minute, minute.start());
     let gaps = (0..8).map(|_| {
         let at = visits.next[&minute].at;
-        visits.visited(minute, false, at);
+        visits.visited(minute, Found::Jobs, at);
         visits.next[&minute].at.millis_since(at) / 60_000
     });
     assert_eq!(gaps.collect::<Vec<_>>(), [2, 4, 8, 16, 32, 60, 60, 60]);
