@@ -40,6 +40,14 @@ proptest! {
     }
 
     #[test]
+    fn a_key_with_its_shard_written_otherwise_is_none(minute in minute(), number in 0_u16..1_000) {
+        for shard in [format!("{number}"), format!("0{number:04}"), format!("+{number:03}")] {
+            prop_assert_eq!(Bucket::parse(&format!("{minute}#{shard}")), None, "{}", shard);
+        }
+        prop_assert_eq!(Bucket::parse(&format!("{minute}{number:04}")), None);
+    }
+
+    #[test]
     fn shard_counts_never_fall_and_writers_never_pass_readers(
         wanted in prop::collection::vec((shard_count(), 0_i64..200), 1..20),
         begin in instant(),

@@ -35,6 +35,16 @@ proptest! {
     }
 
     #[test]
+    fn the_latest_is_the_last_second_of_the_window(
+        id in job_id(), requested_at in instant(), contract in contract(),
+    ) {
+        let beyond = requested_at.ceil_to_second().plus_seconds(contract.late_seconds.into());
+        let latest_at = times(&id, requested_at, &contract).latest_at;
+        let expected = if contract.late_seconds == 0 { beyond } else { beyond.plus_seconds(-1) };
+        prop_assert_eq!(latest_at, expected);
+    }
+
+    #[test]
     fn the_due_time_is_a_whole_second(
         id in job_id(), requested_at in instant(), contract in contract(),
     ) {
