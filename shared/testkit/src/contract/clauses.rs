@@ -125,10 +125,13 @@ macro_rules! queue_contract {
 macro_rules! clause_tests {
     ($run:path, $part:ident: [$($clause:ident),+ $(,)?]) => {
         mod $part {
+            // The caller's function may be named from where the macro stands.
+            #[allow(unused_imports)]
+            use super::*;
+
             $(
                 #[test]
                 fn $clause() {
-                    use super::*;
                     $run(stringify!($clause), async |ports| {
                         $crate::contract::$part::$clause(ports).await;
                     });

@@ -40,6 +40,9 @@
 //!
 //! jobs_contract!(run); // a #[test] for each clause
 //! ```
+//!
+//! Adapters run the same clauses: their `run` builds a runtime and the tables that a clause needs,
+//! and their `pause` waits in real time.
 
 #![expect(clippy::missing_panics_doc, reason = "every clause panics when it does not hold")]
 
