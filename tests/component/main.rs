@@ -1,1 +1,3 @@
 //! Events in, responses and port state out: each function over the in-memory ports.
+
+mod intake;
