@@ -1,5 +1,7 @@
 //! Sending messages over the in-memory queue, with its limits and scripted faults.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use spillway_app::ports::{Clock as _, PortError, QueueMessage};
 use spillway_app::send_messages::{PendingMessage, send_messages};
 use spillway_domain::pack::{DueJob, packs};

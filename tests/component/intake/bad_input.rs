@@ -24,38 +24,55 @@ fn deep(depth: usize) -> Value {
     (0..depth).fold(json!(1), |value, _| json!([value]))
 }
 
+/// Checks that a job with these changes is refused, under its caller's id and under a chosen one.
+#[track_caller]
+fn assert_invalid(what: &str, changes: &Value, fields: &[&str]) {
+    for call in [put("a", &spec(changes.clone())), post(&spec(changes.clone()))] {
+        let api = Api::new();
+        assert_problem(what, &api, &api.call(call), (422, "invalid-fields", fields));
+    }
+}
+
+#[test]
+fn an_instant_that_is_none_or_out_of_bounds_is_refused() {
+    let at = |requested_at: &str| json!({ "requested_at": requested_at });
+    let cases = [
+        ("no requested_at", json!({ "requested_at": null })),
+        ("a number for an instant", json!({ "requested_at": 1_796_112_000 })),
+        ("a list for an instant", json!({ "requested_at": ["2026-12-01T09:00:00Z"] })),
+        ("an empty instant", at("")),
+        ("a date alone", at("2026-12-01")),
+        ("no offset", at("2026-12-01T09:00:00")),
+        ("no seconds", at("2026-12-01T09:00Z")),
+        ("a blank for the T", at("2026-12-01 09:00:00Z")),
+        ("a zone's name", at("2026-12-01T09:00:00[Europe/Berlin]")),
+        ("an offset without a colon", at("2026-12-01T09:00:00+0100")),
+        ("an offset of a day", at("2026-12-01T09:00:00+24:00")),
+        ("an offset of 60 minutes", at("2026-12-01T09:00:00+01:60")),
+        ("a leap second", at("2026-12-31T23:59:60Z")),
+        ("a leap second with a fraction", at("2026-12-31T23:59:60.5Z")),
+        ("hour 24", at("2026-12-01T24:00:00Z")),
+        ("February 30th", at("2027-02-30T09:00:00Z")),
+        ("February 29th of no leap year", at("2027-02-29T09:00:00Z")),
+        ("month 13", at("2026-13-01T09:00:00Z")),
+        ("ten digits of a fraction", at("2026-12-01T09:00:00.0000000001Z")),
+        ("61 s in the past", at("2026-12-01T07:58:59Z")),
+        ("60.001 s in the past", at("2026-12-01T07:58:59.999Z")),
+        ("the epoch", at("1970-01-01T00:00:00Z")),
+        ("the year 0", at("0000-01-01T00:00:00Z")),
+        ("more than two years ahead", at("2028-12-01T08:00:00.001Z")),
+        ("the last second that can be written", at("9999-12-31T23:59:59.999999999-23:59")),
+        ("a year of five digits", at("12026-12-01T09:00:00Z")),
+    ];
+    for (what, changes) in cases {
+        assert_invalid(what, &changes, &["requested_at"]);
+    }
+}
+
 #[test]
 fn each_field_of_a_job_that_is_not_as_it_must_be_is_named() {
-    let at = |requested_at: &str| json!({ "requested_at": requested_at });
-    let time = &["requested_at"][..];
     let cases = [
-        ("no requested_at", json!({ "requested_at": null }), time),
-        ("a number for an instant", json!({ "requested_at": 1_796_112_000 }), time),
-        ("a list for an instant", json!({ "requested_at": ["2026-12-01T09:00:00Z"] }), time),
-        ("an empty instant", at(""), time),
-        ("a date alone", at("2026-12-01"), time),
-        ("no offset", at("2026-12-01T09:00:00"), time),
-        ("no seconds", at("2026-12-01T09:00Z"), time),
-        ("a blank for the T", at("2026-12-01 09:00:00Z"), time),
-        ("a zone's name", at("2026-12-01T09:00:00[Europe/Berlin]"), time),
-        ("an offset without a colon", at("2026-12-01T09:00:00+0100"), time),
-        ("an offset of a day", at("2026-12-01T09:00:00+24:00"), time),
-        ("an offset of 60 minutes", at("2026-12-01T09:00:00+01:60"), time),
-        ("a leap second", at("2026-12-31T23:59:60Z"), time),
-        ("a leap second with a fraction", at("2026-12-31T23:59:60.5Z"), time),
-        ("hour 24", at("2026-12-01T24:00:00Z"), time),
-        ("February 30th", at("2027-02-30T09:00:00Z"), time),
-        ("February 29th of no leap year", at("2027-02-29T09:00:00Z"), time),
-        ("month 13", at("2026-13-01T09:00:00Z"), time),
-        ("ten digits of a fraction", at("2026-12-01T09:00:00.0000000001Z"), time),
-        ("61 s in the past", at("2026-12-01T07:58:59Z"), time),
-        ("60.001 s in the past", at("2026-12-01T07:58:59.999Z"), time),
-        ("the epoch", at("1970-01-01T00:00:00Z"), time),
-        ("the year 0", at("0000-01-01T00:00:00Z"), time),
-        ("more than two years ahead", at("2028-12-01T08:00:00.001Z"), time),
-        ("the last second that can be written", at("9999-12-31T23:59:59.999999999-23:59"), time),
-        ("a year of five digits", at("12026-12-01T09:00:00Z"), time),
-        ("no channel", json!({ "channel": null }), &["channel"]),
+        ("no channel", json!({ "channel": null }), &["channel"][..]),
         ("a channel that is not there", json!({ "channel": "pigeon" }), &["channel"]),
         ("an address for a channel", json!({ "channel": "https://example.com/" }), &["channel"]),
         ("a number for a channel", json!({ "channel": 7 }), &["channel"]),
@@ -104,11 +121,7 @@ fn each_field_of_a_job_that_is_not_as_it_must_be_is_named() {
         ),
     ];
     for (what, changes, fields) in cases {
-        let api = Api::new();
-        let answer = api.put("a", &spec(changes.clone()));
-        assert_problem(what, &api, &answer, (422, "invalid-fields", fields));
-        let answer = api.post(&spec(changes.clone()));
-        assert_problem(what, &api, &answer, (422, "invalid-fields", fields));
+        assert_invalid(what, &changes, fields);
     }
 }
 
