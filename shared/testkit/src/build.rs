@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use spillway_app::ports::Delivery;
 use spillway_domain::bucket::ShardCount;
 use spillway_domain::claim::{ClaimRequest, claim_seconds};
 use spillway_domain::job::{ClaimToken, Job};
@@ -166,6 +167,20 @@ pub fn claim_request(job: &Job, token: &ClaimToken, now: Instant) -> ClaimReques
         now,
         until: now.plus_seconds(i64::from(claim_seconds(job.lane()))),
         attempts_max: Retry::DEFAULT.attempts_max,
+    }
+}
+
+/// Builds the delivery of a job's first attempt, sent at `sent_at`.
+pub fn delivery(job: &Job, sent_at: Instant) -> Delivery {
+    Delivery {
+        job_id: job.id.clone(),
+        created_at: job.created_at,
+        requested_at: job.spec.requested_at,
+        due_at: job.due_at,
+        sent_at,
+        class: job.spec.class.clone(),
+        attempt: 1,
+        payload: job.spec.payload.clone(),
     }
 }
 

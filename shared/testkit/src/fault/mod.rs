@@ -135,34 +135,34 @@ impl FaultPlan {
         locked(&self.rules).take_crash()
     }
 
-    /// Counts a call and carries it out, as scripted. `subject` is the job that it is about, or
-    /// empty; `effect` is what it does to the outside.
+    /// Counts a call and carries it out, as scripted. `jobs` are the ids that it is about; `effect`
+    /// is what it does to the outside.
     pub(crate) async fn call<T>(
         &self,
         operation: Operation,
-        subject: &str,
-        effect: impl FnOnce() -> Result<T, PortError> + Send,
+        jobs: &[&str],
+        effect: impl Future<Output = Result<T, PortError>> + Send,
     ) -> Result<T, PortError> {
-        let fault = locked(&self.rules).next_fault(operation, subject);
+        let fault = locked(&self.rules).next_fault(operation, jobs);
         match fault {
-            None => effect(),
+            None => effect.await,
             Some(Fault::FailBefore) => Err(transient("scripted: failed before its effect")),
             Some(Fault::Refuse) => Err(permanent("scripted: refused")),
             Some(Fault::LoseAnswer) => {
-                effect().and(Err(transient("scripted: the answer was lost")))
+                effect.await.and(Err(transient("scripted: the answer was lost")))
             }
             Some(Fault::Slow(millis)) => {
                 self.clock.sleep_until(self.clock.now().plus_millis(millis)).await;
-                effect()
+                effect.await
             }
             Some(Fault::Hang) => future::pending().await,
             Some(Fault::HangAfter) => {
-                drop(effect());
+                drop(effect.await);
                 future::pending().await
             }
             Some(Fault::CrashBefore) => self.crash().await,
             Some(Fault::CrashAfter) => {
-                drop(effect());
+                drop(effect.await);
                 self.crash().await
             }
         }

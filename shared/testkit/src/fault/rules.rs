@@ -55,19 +55,23 @@ impl Rules {
     }
 
     /// Counts a call and tells what goes wrong with it: what was scripted for this very call, for
-    /// its job, for all calls, or by the dice, in this order.
-    pub(super) fn next_fault(&mut self, operation: Operation, subject: &str) -> Option<Fault> {
+    /// one of its jobs, for all calls, or by the dice, in this order.
+    pub(super) fn next_fault(&mut self, operation: Operation, jobs: &[&str]) -> Option<Fault> {
         let number = self.calls.entry(operation).or_default();
         *number += 1;
         let number = *number;
         let fault = self
             .by_call
             .remove(&(operation, number))
-            .or_else(|| self.by_job.remove(&(operation, subject.to_owned())))
+            .or_else(|| self.take_fault_of(operation, jobs))
             .or_else(|| self.every_call.get(&operation).copied())
             .or_else(|| self.random.iter_mut().find_map(|rule| rule.draw(operation)));
         self.faults += u64::from(fault.is_some());
         fault
+    }
+
+    fn take_fault_of(&mut self, operation: Operation, jobs: &[&str]) -> Option<Fault> {
+        jobs.iter().find_map(|id| self.by_job.remove(&(operation, (*id).to_owned())))
     }
 
     pub(super) fn call_count(&self, operation: Operation) -> u64 {

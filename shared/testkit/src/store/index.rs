@@ -107,7 +107,10 @@ fn key_before(job: &DueJob) -> PageKey {
 
 impl DueIndex for InMemoryStore {
     async fn page(&self, bucket: Bucket, after: Option<&PageKey>) -> Result<DuePage, PortError> {
-        let read = || Ok(locked(&self.tables).jobs.index.page(bucket, after, self.clock.now()));
-        self.faults.call(Operation::Page, "", read).await
+        let read = async {
+            let now = self.clock.now();
+            Ok(locked(&self.tables).jobs.index.page(bucket, after, now))
+        };
+        self.faults.call(Operation::Page, &[], read).await
     }
 }

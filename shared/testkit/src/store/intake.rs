@@ -12,7 +12,8 @@ use crate::fault::Operation;
 
 impl Intake for InMemoryStore {
     async fn read(&self, id: &JobId) -> Result<Option<Job>, PortError> {
-        self.faults.call(Operation::Read, id.as_str(), || Ok(self.job(id.as_str()))).await
+        let read = async { Ok(self.job(id.as_str())) };
+        self.faults.call(Operation::Read, &[id.as_str()], read).await
     }
 
     async fn create(&self, job: &Job) -> ConditionalResult {

@@ -118,7 +118,7 @@ impl InMemoryStore {
         id: &JobId,
         write: impl FnOnce(Option<&Job>) -> Option<Write<T>> + Send,
     ) -> ConditionalResult<T> {
-        let effect = || {
+        let effect = async {
             let jobs = &mut locked(&self.tables).jobs;
             let stored = jobs.row(id.as_str()).map(|row| row.job.clone());
             match write(stored.as_ref()) {
@@ -129,7 +129,7 @@ impl InMemoryStore {
                 }
             }
         };
-        self.faults.call(operation, id.as_str(), effect).await
+        self.faults.call(operation, &[id.as_str()], effect).await
     }
 
     /// Carries out a call to the control table.
@@ -138,6 +138,6 @@ impl InMemoryStore {
         operation: Operation,
         effect: impl FnOnce(&mut Tables) -> T + Send,
     ) -> Result<T, PortError> {
-        self.faults.call(operation, "", || Ok(effect(&mut locked(&self.tables)))).await
+        self.faults.call(operation, &[], async { Ok(effect(&mut locked(&self.tables))) }).await
     }
 }
