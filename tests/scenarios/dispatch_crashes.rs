@@ -158,12 +158,10 @@ fn a_pack_is_split_when_part_of_it_cannot_be_claimed_yet() {
     service.put_staged(jobs);
     let mut driver = service.outside.driver();
     service.start_dispatch(&driver);
-    // Three tries of one claim fail: that entry goes on alone.
+    // One claim is refused by the store: that entry goes on alone.
     let victim = spillway_testkit::build::job_id("job-7");
-    for _ in 0..3 {
-        service.outside.faults.on_job(Operation::Claim, &victim, Fault::FailBefore);
-    }
-    driver.run_for_seconds(2);
+    service.outside.faults.on_job(Operation::Claim, &victim, Fault::Refuse);
+    driver.run_for_seconds(1);
     assert_eq!(service.ended(Ending::Delivered), 99);
     driver.run_for_seconds(120);
     service.assert_each_delivered_once();
@@ -215,6 +213,10 @@ fn a_crash_at_any_await_of_an_invocation_loses_nothing() {
         let jobs = ["a", "b", "c"].map(|id| exact_job(id, at(DUE), at("2026-12-01T08:00:00Z")));
         service.put_staged(jobs);
         service.outside.channel.reply_next("b", Reply::Refuse);
+        // Each call takes a while, so that each is an await of its own.
+        for operation in Operation::ALL {
+            service.outside.faults.on_every(*operation, Fault::Slow(1));
+        }
         let mut driver = service.outside.driver();
         let batch = service.outside.queue.receive(Lane::Exact);
         let first = service.clone();
@@ -241,7 +243,7 @@ fn a_crash_at_any_await_of_an_invocation_loses_nothing() {
         }
         crashes += 1;
     }
-    assert!(crashes > 2, "the invocation was crashed at {crashes} awaits");
+    assert!(crashes >= 6, "the invocation was crashed at {crashes} awaits");
 }
 
 #[test]

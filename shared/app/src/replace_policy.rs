@@ -180,8 +180,9 @@ mod tests {
         }
     }
 
-    fn stored(version: u64, text: &str) -> Option<StoredPolicy> {
-        Some(StoredPolicy { version, text: text.to_owned() })
+    fn store_with(version: u64, text: &str) -> ScriptedStore {
+        let stored = Some(StoredPolicy { version, text: text.to_owned() });
+        ScriptedStore { stored, ..ScriptedStore::default() }
     }
 
     fn removed(classes: &[&str], channels: &[&str]) -> Removed {
@@ -216,7 +217,7 @@ mod tests {
 
     #[test]
     fn the_next_policy_is_stored_under_the_version_after_the_one_that_was_compared() {
-        let store = ScriptedStore { stored: stored(7, "+otp"), ..ScriptedStore::default() };
+        let store = store_with(7, "+otp");
         assert_eq!(replace(&store, "+otp +b").unwrap(), plainly_stored(8, Removed::default()));
         assert_eq!(written(&store), [("+otp +b".to_owned(), Some(7))]);
     }
@@ -225,8 +226,7 @@ mod tests {
     fn a_class_that_a_waiting_job_has_is_not_taken_away() {
         let job_id = JobId::new("j").unwrap();
         let waiting = Some((job_id.clone(), removed(&["digest"], &[])));
-        let stored = stored(1, "+otp +digest >in");
-        let store = ScriptedStore { stored, waiting, ..ScriptedStore::default() };
+        let store = ScriptedStore { waiting, ..store_with(1, "+otp +digest >in") };
         let replaced = replace(&store, "+otp >in").unwrap();
         assert_eq!(replaced, Replacement::InUse { job_id, removed: removed(&["digest"], &[]) });
         assert_eq!(written(&store), []);
@@ -245,8 +245,7 @@ mod tests {
     #[test]
     fn what_no_job_waits_for_may_be_taken_away() {
         let waiting = Some((JobId::new("j").unwrap(), removed(&["otp"], &["events"])));
-        let stored = stored(1, "+otp +digest >events >inbox");
-        let store = ScriptedStore { stored, waiting, ..ScriptedStore::default() };
+        let store = ScriptedStore { waiting, ..store_with(1, "+otp +digest >events >inbox") };
         let replaced = replace(&store, "+otp >events").unwrap();
         assert_eq!(replaced, plainly_stored(2, removed(&["digest"], &["inbox"])));
     }
@@ -259,7 +258,7 @@ mod tests {
 
     #[test]
     fn the_text_that_is_in_force_is_not_stored_again() {
-        let store = ScriptedStore { stored: stored(3, "+otp"), ..ScriptedStore::default() };
+        let store = store_with(3, "+otp");
         assert_eq!(replace(&store, "+otp").unwrap(), Replacement::Unchanged { version: 3 });
         assert_eq!(written(&store), []);
     }
@@ -273,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_stored_policy_that_cannot_be_read_can_be_replaced() {
-        let store = ScriptedStore { stored: stored(3, "odd"), ..ScriptedStore::default() };
+        let store = store_with(3, "odd");
         let replaced = replace(&store, "+otp").unwrap();
         let Replacement::Stored { version: 4, removed: taken, unreadable_before } = replaced else {
             panic!("{replaced:?}")

@@ -114,13 +114,16 @@ where
     /// message of their own again. A message that could not be taken that far is named in the
     /// report and comes back; what was done of it is dropped then.
     pub async fn dispatch_jobs(&self, messages: &[IncomingMessage]) -> DispatchReport {
-        let runs = messages.iter().map(|message| self.run_message(message));
+        let runs = messages
+            .iter()
+            .enumerate()
+            .map(|(place, message)| async move { self.run_message(place, message).await });
         join_all(runs).await.into_iter().fold(DispatchReport::default(), DispatchReport::plus)
     }
 
-    async fn run_message(&self, incoming: &IncomingMessage) -> DispatchReport {
+    async fn run_message(&self, place: usize, incoming: &IncomingMessage) -> DispatchReport {
         match &incoming.message {
-            QueueMessage::Release(pack) => self.run_pack(&incoming.id, pack).await,
+            QueueMessage::Release(pack) => self.run_pack(place, &incoming.id, pack).await,
             QueueMessage::Record(record) => self.run_record(&incoming.id, record).await,
         }
     }

@@ -28,10 +28,19 @@ where
     H: ChannelSender,
     C: Clock,
 {
-    pub(super) async fn run_pack(&self, message_id: &str, pack: &Pack) -> DispatchReport {
+    pub(super) async fn run_pack(
+        &self,
+        place: usize,
+        message_id: &str,
+        pack: &Pack,
+    ) -> DispatchReport {
         let steps = match self.look_at(pack) {
             Outlook::PassOn(at) => passed_on_whole(pack, at),
-            Outlook::Claim(channel) => self.claim_and_send(message_id, pack, channel).await,
+            Outlook::Claim(channel) => {
+                // Two copies of a message share its id, and may come in one batch.
+                let message = format!("{place}/{message_id}");
+                self.claim_and_send(&message, pack, channel).await
+            }
         };
         let mut report = DispatchReport::default();
         let mut onward = Vec::new();
@@ -68,13 +77,13 @@ where
         }
     }
 
-    async fn claim_and_send(&self, message_id: &str, pack: &Pack, channel: &Channel) -> Vec<Step> {
+    async fn claim_and_send(&self, message: &str, pack: &Pack, channel: &Channel) -> Vec<Step> {
         let claims: Vec<_> = pack
             .entries
             .iter()
             .enumerate()
             .map(|(position, entry)| {
-                let token = ClaimToken::of(self.invocation, message_id, position);
+                let token = ClaimToken::of(self.invocation, message, position);
                 self.claim_entry(entry.clone(), token, channel.retry.attempts_max)
             })
             .collect();
