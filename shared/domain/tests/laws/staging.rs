@@ -232,9 +232,8 @@ fn the_longest_lookahead_still_fits_a_queues_delay() {
     let mut longest_seconds = 0;
     for millis in (0..60_000).step_by(100) {
         let now = Instant::from_millis(millis);
-        let direct = (0..60).map(|by| now.minute().plus(by));
-        let last =
-            direct.filter(|minute| lookahead.is_staged_directly(*minute, now)).last().unwrap();
+        let mut minutes = (0..60).rev().map(|by| now.minute().plus(by));
+        let last = minutes.find(|minute| lookahead.is_staged_directly(*minute, now)).unwrap();
         let QueueDelay::Seconds(seconds) = queue_delay(last.end().plus_millis(-1), now) else {
             panic!("{millis} ms into a minute the delay is too long");
         };
