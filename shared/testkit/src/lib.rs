@@ -10,6 +10,7 @@
 pub mod build;
 mod channel;
 mod clock;
+pub mod contract;
 mod dead_letters;
 mod dice;
 mod driver;

@@ -2,8 +2,8 @@ use spillway_app::ports::QueueMessage;
 
 /// A pack's fields beside its entries: names, an instant, a channel of 64 characters, a lane, hops.
 const PACK_BYTES: usize = 256;
-/// An entry's fields beside its id: names, a generation of 13 to 19 digits, punctuation.
-const ENTRY_BYTES: usize = 40;
+/// An entry's fields beside its id: names, a generation of 20 characters, punctuation.
+const ENTRY_BYTES: usize = 64;
 /// A record's fields beside its id: names, a generation, an attempt, three instants.
 const RECORD_BYTES: usize = 256;
 
