@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod adapters;
 mod deliveries;
 mod http_api;
 mod policy;
