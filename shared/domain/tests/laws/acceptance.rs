@@ -197,3 +197,15 @@ fn a_job_finished_is_never_rescheduled_created_or_cancelled() {
         assert!(!matches!(cancellation(Some(stored)), Cancellation::Cancel(_)));
     }
 }
+
+#[test]
+fn a_request_is_accepted_to_the_last_millisecond_of_its_bounds() {
+    let is_created = |ahead_millis: i64| {
+        let requested_at = NOW.plus_millis(ahead_millis);
+        let submission = submission(crate::samples::spec(requested_at), Contract::EXACT);
+        matches!(accept(&submission, None), Acceptance::Create(_))
+    };
+    let two_years = 731 * 86_400_000;
+    assert_eq!([-60_001, -60_000].map(is_created), [false, true]);
+    assert_eq!([two_years, two_years + 1].map(is_created), [true, false]);
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use spillway_domain::name::{ChannelName, ClassName};
-use spillway_domain::policy::{Channel, Policy, Retry, Target};
+use spillway_domain::policy::Policy;
 use spillway_domain::precision::{Contract, Lane};
 use spillway_domain::spec::{JobSpec, Overrides};
 use spillway_domain::time::Instant;
@@ -15,16 +15,10 @@ use crate::samples;
 const SOON: Instant = Instant::from_millis(60_000);
 
 fn policy(classes: &[(&str, Contract)]) -> Policy {
-    let inbox = Channel {
-        target: Target::Sqs { queue_url: "https://queue".into() },
-        paused: false,
-        retry: Retry::DEFAULT,
-        send_timeout_millis: Channel::SEND_TIMEOUT_MILLIS,
-    };
     let class = |(name, contract): &(&str, Contract)| (ClassName::new(*name).unwrap(), *contract);
     Policy {
         classes: classes.iter().map(class).collect(),
-        channels: BTreeMap::from([(ChannelName::new("inbox").unwrap(), inbox)]),
+        channels: BTreeMap::from([(ChannelName::new("inbox").unwrap(), samples::channel())]),
     }
 }
 

@@ -3,16 +3,18 @@
 use proptest::prelude::*;
 use spillway_domain::claim::SKEW_SECONDS_MAX;
 use spillway_domain::staging::{
-    DIRECT_STAGING_MARGIN_SECONDS, Lookahead, QueueDelay, bucket_minute, is_claimable,
-    minutes_to_stage, queue_delay,
+    LOOKAHEAD_SECONDS_MAX, Lookahead, QueueDelay, bucket_minute, is_claimable, minutes_to_stage,
+    queue_delay,
 };
 use spillway_domain::time::{Instant, Minute};
 
 use crate::arbitrary::{instant, lookahead, minute, seeded};
 
 const SKEW_MILLIS: i64 = SKEW_SECONDS_MAX as i64 * 1_000;
+/// What the protocol promises beyond the lookahead.
+const MARGIN_MILLIS: i64 = 150_000;
 /// The oldest that the index may be so that nothing falls between writer and prefetch.
-const LAG_MILLIS_MAX: i64 = DIRECT_STAGING_MARGIN_SECONDS as i64 * 1_000 - 2 * SKEW_MILLIS;
+const LAG_MILLIS_MAX: i64 = MARGIN_MILLIS - 2 * SKEW_MILLIS;
 
 /// One write into a bucket and the ticks around it. Clocks are off by their skew from true time.
 #[derive(Clone, Debug)]
@@ -104,8 +106,7 @@ proptest! {
         let tick = clock.plus_millis(tick_millis);
         let is_left = !lookahead.is_staged_directly(minute, clock);
         if is_left && lookahead.last_minute(tick) >= minute {
-            let margin_millis = i64::from(DIRECT_STAGING_MARGIN_SECONDS) * 1_000;
-            prop_assert!(tick.millis_since(clock) > margin_millis);
+            prop_assert!(tick.millis_since(clock) > MARGIN_MILLIS);
         }
     }
 
@@ -186,7 +187,7 @@ proptest! {
         prop_assert!(returned_at >= release_at);
         prop_assert!(returned_at.minute() > lookahead.last_minute(now));
         prop_assert!(!lookahead.is_staged_directly(returned_at.minute(), now));
-        let wait_max = (i64::from(DIRECT_STAGING_MARGIN_SECONDS) + 690 + 60) * 1_000;
+        let wait_max = MARGIN_MILLIS + 750_000;
         prop_assert!(returned_at.millis_since(now) <= wait_max.max(release_millis));
     }
 
@@ -221,4 +222,32 @@ fn no_second_around_the_staging_tick_is_left_to_nobody() {
             assert!(is_staged, "{second} s after the tick: {boundary:?}");
         }
     }
+}
+
+/// With the longest lookahead a writer sends a message for the last instant of the last minute that
+/// it may.
+#[test]
+fn the_longest_lookahead_still_fits_a_queues_delay() {
+    let lookahead = Lookahead::from_seconds(LOOKAHEAD_SECONDS_MAX).unwrap();
+    let mut longest_seconds = 0;
+    for millis in (0..60_000).step_by(100) {
+        let now = Instant::from_millis(millis);
+        let mut minutes = (0..60).rev().map(|by| now.minute().plus(by));
+        let last = minutes.find(|minute| lookahead.is_staged_directly(*minute, now)).unwrap();
+        let QueueDelay::Seconds(seconds) = queue_delay(last.end().plus_millis(-1), now) else {
+            panic!("{millis} ms into a minute the delay is too long");
+        };
+        longest_seconds = longest_seconds.max(seconds);
+    }
+    assert_eq!(longest_seconds, 899);
+    assert_eq!(Lookahead::from_seconds(LOOKAHEAD_SECONDS_MAX + 1), None);
+}
+
+#[test]
+fn the_longest_delay_is_what_sqs_takes() {
+    let delay = |millis| queue_delay(Instant::from_millis(millis), Instant::from_millis(0));
+    assert_eq!(delay(900_399), QueueDelay::Seconds(899));
+    assert_eq!(delay(900_400), QueueDelay::Seconds(900));
+    assert_eq!(delay(901_399), QueueDelay::Seconds(900));
+    assert_eq!(delay(901_400), QueueDelay::TooFar);
 }

@@ -3,6 +3,7 @@
 use spillway_domain::bucket::ShardCount;
 use spillway_domain::job::Job;
 use spillway_domain::name::{ChannelName, JobId};
+use spillway_domain::policy::{Channel, Retry, Target};
 use spillway_domain::precision::Contract;
 use spillway_domain::spec::{JobSpec, Overrides, Payload};
 use spillway_domain::time::Instant;
@@ -26,4 +27,14 @@ pub(crate) fn job(id: &str, requested_at: Instant, contract: Contract, now: Inst
 /// The shards of the samples.
 pub(crate) fn shards() -> ShardCount {
     ShardCount::new(64).unwrap()
+}
+
+/// A channel of the samples' policies.
+pub(crate) fn channel() -> Channel {
+    Channel {
+        target: Target::Sqs { queue_url: "https://queue".into() },
+        paused: false,
+        retry: Retry::DEFAULT,
+        send_timeout_millis: Channel::SEND_TIMEOUT_MILLIS,
+    }
 }
