@@ -1,4 +1,4 @@
-"""Runs ministack with the timing of AWS.
+"""Runs ministack with the timing and the permissions of AWS.
 
 Its port and its address come from the environment that stack.py gives it.
 """
@@ -8,6 +8,7 @@ import threading
 import time
 
 from ministack import app
+from ministack.core import iam_actions
 from ministack.core.concurrency import esm_wake
 from ministack.services import eventbridge, scheduler
 
@@ -32,10 +33,22 @@ def keep_polling():
         time.sleep(POLL_SECONDS)
 
 
+def permit_batches_like_single_calls():
+    # IAM knows no sqs:SendMessageBatch: sqs:SendMessage covers it, and so on.
+    action_of = iam_actions.extract_iam_action
+
+    def action_without_batch(service, *request):
+        action = action_of(service, *request)
+        return action.removesuffix("Batch") if service == "sqs" and action else action
+
+    iam_actions.extract_iam_action = action_without_batch
+
+
 def main():
     eventbridge._SCHEDULER_TICK_INTERVAL = SWEEP_SECONDS
     scheduler._SCHEDULE_TICK_INTERVAL = SWEEP_SECONDS
     answer_functions_at_once()
+    permit_batches_like_single_calls()
     threading.Thread(target=keep_polling, daemon=True).start()
     app.main()
 

@@ -86,6 +86,8 @@ class EmulatorProcess:
             "AWS_DEFAULT_REGION": REGION,
             # Else it also listens on a fixed port of every interface.
             "IOT_MTLS_ENABLED": "0",
+            # A function may do what its role in the template allows, and no more.
+            "AUTH": "true",
             # What an account has before anyone asks for more.
             "LAMBDA_ACCOUNT_CONCURRENCY": "1000",
             **CREDENTIALS,

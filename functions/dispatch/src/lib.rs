@@ -1,1 +1,3 @@
+//! Dispatch: hands jobs to their channels. One binary, deployed once for each lane.
 
+pub mod handler;

@@ -1,1 +1,3 @@
+//! Prefetch: stages, every minute, the buckets whose time has come.
 
+pub mod handler;

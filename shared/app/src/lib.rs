@@ -7,6 +7,8 @@
 
 #![deny(missing_docs)]
 
+pub mod accept_jobs;
+pub mod cancel_job;
 pub mod dispatch_jobs;
 pub mod ports;
 pub mod replace_policy;

@@ -1,5 +1,9 @@
 //! A function's settings, read from its environment and checked before anything else happens.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
 use spillway_domain::bucket::{SHARD_COUNT_MAX, ShardCount};
 use spillway_domain::claim::{SKEW_SECONDS_MAX, claim_seconds, outlives_function};
 use spillway_domain::precision::Lane;
@@ -177,18 +181,22 @@ impl<L: Fn(&str) -> Option<String>> Environment<L> {
         (self.0)(name).filter(|value| !value.is_empty()).ok_or(ConfigError::Missing { name })
     }
 
-    fn number(&self, name: &'static str, min: u32, max: u32) -> Result<u32, ConfigError> {
+    /// Reads a number; `take` refuses what lies outside `bounds`.
+    fn bounded<N: FromStr + Display, T>(
+        &self,
+        name: &'static str,
+        bounds: RangeInclusive<N>,
+        take: impl FnOnce(N) -> Option<T>,
+    ) -> Result<T, ConfigError> {
         let found = self.text(name)?;
-        match found.parse() {
-            Ok(number) if (min..=max).contains(&number) => Ok(number),
-            _ => Err(ConfigError::OutOfBounds { name, bound: format!("{min} to {max}"), found }),
-        }
+        found.parse().ok().and_then(take).ok_or_else(|| {
+            let bound = format!("{} to {}", bounds.start(), bounds.end());
+            ConfigError::OutOfBounds { name, bound, found }
+        })
     }
 
-    fn small_number(&self, name: &'static str, min: u16, max: u16) -> Result<u16, ConfigError> {
-        let number = self.number(name, min.into(), max.into())?;
-        // The bounds above are a u16's.
-        Ok(u16::try_from(number).unwrap_or(max))
+    fn number(&self, name: &'static str, min: u32, max: u32) -> Result<u32, ConfigError> {
+        self.bounded(name, min..=max, |number| (min..=max).contains(&number).then_some(number))
     }
 
     fn tables(&self) -> Result<Tables, ConfigError> {
@@ -204,14 +212,18 @@ impl<L: Fn(&str) -> Option<String>> Environment<L> {
     }
 
     fn staging(&self) -> Result<StagingConfig, ConfigError> {
-        let (min, max) = (LOOKAHEAD_SECONDS_MIN, LOOKAHEAD_SECONDS_MAX);
-        let seconds = self.small_number(variable::LOOKAHEAD_SECONDS, min, max)?;
-        let count = self.small_number(variable::SHARD_COUNT, 1, SHARD_COUNT_MAX)?;
-        // Both were just checked against the bounds of their types.
-        match (Lookahead::from_seconds(seconds), ShardCount::new(count)) {
-            (Some(lookahead), Some(shard_count)) => Ok(StagingConfig { lookahead, shard_count }),
-            _ => Err(ConfigError::Missing { name: variable::LOOKAHEAD_SECONDS }),
-        }
+        Ok(StagingConfig {
+            lookahead: self.bounded(
+                variable::LOOKAHEAD_SECONDS,
+                LOOKAHEAD_SECONDS_MIN..=LOOKAHEAD_SECONDS_MAX,
+                Lookahead::from_seconds,
+            )?,
+            shard_count: self.bounded(
+                variable::SHARD_COUNT,
+                1..=SHARD_COUNT_MAX,
+                ShardCount::new,
+            )?,
+        })
     }
 
     fn retention_seconds(&self) -> Result<u32, ConfigError> {

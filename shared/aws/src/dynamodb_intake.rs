@@ -1,11 +1,19 @@
 //! Intake's side of the jobs table.
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
 use spillway_app::ports::{ConditionalResult, Intake, PortError};
 use spillway_domain::job::{Generation, Job};
 use spillway_domain::name::JobId;
 use spillway_domain::pack::PackEntry;
 use spillway_domain::time::Instant;
+
+use crate::attributes::{instant, number, ttl};
+use crate::call_error::port_error;
+use crate::dynamodb_row as row;
+use crate::expression::Expression;
+use crate::item;
+use crate::schema::job::JOB_ID;
 
 /// The jobs table, as intake uses it.
 #[derive(Clone, Debug)]
@@ -19,27 +27,46 @@ impl DynamoDbIntake {
     pub fn new(client: Client, table: impl Into<String>) -> Self {
         Self { client, table: table.into() }
     }
+
+    async fn put(&self, job: &Job, condition: Expression<'_>) -> ConditionalResult {
+        let item = item::to_item(job);
+        row::outcome(condition.run_put(&self.client, &self.table, item).await?)
+    }
 }
 
 impl Intake for DynamoDbIntake {
-    async fn read(&self, _id: &JobId) -> Result<Option<Job>, PortError> {
-        todo!()
+    async fn read(&self, id: &JobId) -> Result<Option<Job>, PortError> {
+        let request = self.client.get_item().table_name(&self.table).consistent_read(true);
+        let request = request.key(JOB_ID, AttributeValue::S(id.as_str().to_owned()));
+        let answer = request.send().await.map_err(|error| port_error("GetItem", error))?;
+        answer.item.map(|item| row::job(item).map(|job| *job)).transpose()
     }
 
-    async fn create(&self, _job: &Job) -> ConditionalResult {
-        todo!()
+    async fn create(&self, job: &Job) -> ConditionalResult {
+        self.put(job, Expression::condition("attribute_not_exists(#job_id)")).await
     }
 
-    async fn reschedule(&self, _job: &Job, _seen: Generation) -> ConditionalResult {
-        todo!()
+    async fn reschedule(&self, job: &Job, seen: Generation) -> ConditionalResult {
+        // `maybe_sent` is there only when it is true.
+        let condition = "#state = :scheduled AND #generation = :seen \
+            AND attribute_not_exists(#maybe_sent)";
+        self.put(job, Expression::condition(condition).with("seen", number(seen.number()))).await
     }
 
     async fn cancel(
         &self,
-        _entry: &PackEntry,
-        _finished_at: Instant,
-        _ttl_at: Instant,
+        entry: &PackEntry,
+        finished_at: Instant,
+        ttl_at: Instant,
     ) -> ConditionalResult {
-        todo!()
+        let update = Expression::update(
+            "SET #state = :cancelled, #finished_at = :finished_at, #ttl = :ttl \
+             REMOVE #bucket, #claim_token, #claim_until",
+            "#state = :scheduled AND #generation = :generation",
+        )
+        .with("finished_at", instant(finished_at))
+        .with("ttl", ttl(ttl_at))
+        .with("generation", number(entry.generation.number()));
+        row::change(&self.client, &self.table, &entry.job_id, update).await
     }
 }

@@ -6,18 +6,25 @@
 
 #![deny(missing_docs)]
 
+mod attributes;
+mod call_error;
 pub mod channel_sender;
 pub mod clients;
 pub mod config;
+mod control_item;
 pub mod delivery;
 pub mod dynamodb_claims;
 pub mod dynamodb_control;
 pub mod dynamodb_due_index;
 pub mod dynamodb_intake;
 pub mod dynamodb_policy_store;
+mod dynamodb_row;
+mod expression;
 pub mod item;
+mod json;
 pub mod message;
 pub mod schema;
+mod send_outcome;
 pub mod sqs_dead_letters;
 pub mod sqs_job_queue;
 pub mod system_clock;

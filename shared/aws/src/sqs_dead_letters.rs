@@ -3,6 +3,9 @@
 use aws_sdk_sqs::Client;
 use spillway_app::ports::{DeadLetter, DeadLetters, PortError};
 
+use crate::call_error::port_error;
+use crate::message;
+
 /// The dead-letter queue of a dispatch deployment.
 #[derive(Clone, Debug)]
 pub struct SqsDeadLetters {
@@ -18,7 +21,11 @@ impl SqsDeadLetters {
 }
 
 impl DeadLetters for SqsDeadLetters {
-    async fn send(&self, _letter: &DeadLetter) -> Result<(), PortError> {
-        todo!()
+    async fn send(&self, letter: &DeadLetter) -> Result<(), PortError> {
+        let body = message::dead_letter_to_json(letter);
+        let call = self.client.send_message().queue_url(&self.url).message_body(body);
+        call.send().await.map_err(|error| port_error("SendMessage", error))?;
+        tracing::debug!(job_id = %letter.job_id, "dead-letter entry sent");
+        Ok(())
     }
 }

@@ -26,7 +26,7 @@ pub enum SendOutcome {
 pub enum AfterAttempt {
     /// The job waits for its next attempt.
     Retry {
-        /// When it may next be sent.
+        /// When it may next be sent: a whole second, so that retries share packs.
         release_at: Instant,
         /// A send stayed unanswered, now or earlier.
         maybe_sent: bool,
@@ -78,7 +78,7 @@ pub fn after_attempt(
         return Some(AfterAttempt::Fail { reason });
     }
     Some(AfterAttempt::Retry {
-        release_at: now.plus_millis(backoff_millis(job.attempts, token, retry)),
+        release_at: now.plus_millis(backoff_millis(job.attempts, token, retry)).ceil_to_second(),
         maybe_sent: job.maybe_sent || is_unanswered,
         reason,
     })

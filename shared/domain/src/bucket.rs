@@ -6,8 +6,8 @@ use crate::jitter;
 use crate::name::JobId;
 use crate::time::{Instant, Minute};
 
-/// The most shards that a minute may have: what four digits of a bucket's key can count.
-pub const SHARD_COUNT_MAX: u16 = 9_999;
+/// The most shards that a minute may have: what four digits of a bucket's key can tell apart.
+pub const SHARD_COUNT_MAX: u16 = 10_000;
 
 /// How many shards a minute has, 1 to [`SHARD_COUNT_MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

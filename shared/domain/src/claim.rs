@@ -111,7 +111,8 @@ pub fn refused_claim(request: &ClaimRequest, row: Option<&Job>) -> RefusedClaim 
         return RefusedClaim::Drop(DropReason::Finished);
     }
     let contended = RefusedClaim::PassOn(not_before(request.now.plus_millis(CONTENDED_MILLIS)));
-    match &job.claim {
+    // A token counts only while the row is claimed, whatever it still shows (rules 1 and 2).
+    match job.claim.as_ref().filter(|_| job.state == State::Claimed) {
         _ if job.generation < request.entry.generation => contended,
         Some(claim) if claim.token == request.token => RefusedClaim::Own,
         Some(claim) if claim.until >= request.now => RefusedClaim::PassOn(not_before(claim.until)),

@@ -192,7 +192,7 @@ pub struct Job {
     pub release_at: Instant,
     /// Where the index has it; none once finished.
     pub bucket: Option<Bucket>,
-    /// From here on it is not sent.
+    /// Past this it is not sent.
     pub expires_at: Option<Instant>,
     /// The largest `latest_at` that the id ever had, for its TTL.
     pub latest_at_max: Instant,

@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::job::{Generation, Job};
-use crate::name::{ChannelName, JobId};
+use crate::name::{ChannelName, JOB_ID_BYTES_MAX, JobId};
 use crate::precision::Lane;
 use crate::time::Instant;
 
@@ -14,10 +14,17 @@ pub const PACK_JOBS_MAX: usize = 100;
 pub const PACK_BYTES_MAX: usize = 64_000;
 /// How often a message may be passed on before its jobs go back to the table.
 pub const HOPS_MAX: u32 = 100;
-/// The bytes of an entry beside its id: keys, a generation of 13 to 19 digits, punctuation.
-const ENTRY_BYTES: usize = 40;
-/// The bytes of a pack beside its entries: its fields with a channel's name of 64 characters.
+/// The bytes of an entry's JSON beside its id: keys, a generation of 20 characters, punctuation.
+const ENTRY_BYTES: usize = 64;
+/// The bytes of a pack's JSON beside its entries: its fields with a channel's name of 64 characters.
 const PACK_BYTES: usize = 256;
+
+// A full pack of the longest ids is no larger: a quotation mark is the one character of an id that
+// JSON writes as two. So the count alone bounds a pack.
+const _: () = assert!(
+    PACK_JOBS_MAX * (2 * JOB_ID_BYTES_MAX + ENTRY_BYTES) + PACK_BYTES <= PACK_BYTES_MAX,
+    "a pack may outgrow its message"
+);
 
 /// One job in a pack, by reference: the row, not the message, says what is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -107,7 +114,7 @@ impl DueJob {
 /// Packs that are still being filled, one for each release second, channel and lane.
 #[derive(Debug, Default)]
 pub struct OpenPacks {
-    open: BTreeMap<PackKey, (Vec<PackEntry>, usize)>,
+    open: BTreeMap<PackKey, Vec<PackEntry>>,
 }
 
 impl OpenPacks {
@@ -127,22 +134,10 @@ impl OpenPacks {
     /// assert_eq!(packs.flush().count(), 0);
     /// ```
     pub fn add(&mut self, job: DueJob) -> Option<Pack> {
-        let bytes = entry_bytes(&job.entry);
-        let (entries, filled) =
-            self.open.entry(job.key.clone()).or_insert_with(|| (Vec::new(), PACK_BYTES));
-        let overflow = (*filled + bytes > PACK_BYTES_MAX).then(|| core::mem::take(entries));
-        if overflow.is_some() {
-            *filled = PACK_BYTES;
-        }
+        let entries = self.open.entry(job.key.clone()).or_default();
         entries.push(job.entry);
-        *filled += bytes;
-        let complete = if overflow.is_none() && entries.len() >= PACK_JOBS_MAX {
-            *filled = PACK_BYTES;
-            Some(core::mem::take(entries))
-        } else {
-            overflow
-        };
-        complete.map(|entries| Pack { key: job.key, hops: 0, entries })
+        let is_full = entries.len() >= PACK_JOBS_MAX;
+        is_full.then(|| Pack { key: job.key, hops: 0, entries: core::mem::take(entries) })
     }
 
     /// Gives back what is open, in order of release, and leaves nothing.
@@ -153,8 +148,8 @@ impl OpenPacks {
     pub fn flush(&mut self) -> impl Iterator<Item = Pack> + use<> {
         core::mem::take(&mut self.open)
             .into_iter()
-            .filter(|(_, (entries, _))| !entries.is_empty())
-            .map(|(key, (entries, _))| Pack { key, hops: 0, entries })
+            .filter(|(_, entries)| !entries.is_empty())
+            .map(|(key, entries)| Pack { key, hops: 0, entries })
     }
 }
 
@@ -168,11 +163,4 @@ pub fn packs(jobs: impl IntoIterator<Item = DueJob>) -> Vec<Pack> {
     let mut packs: Vec<_> = jobs.into_iter().filter_map(|job| open.add(job)).collect();
     packs.extend(open.flush());
     packs
-}
-
-/// Bounds the bytes of an entry's JSON: a quotation mark is the one character of an id that is
-/// written as two.
-fn entry_bytes(entry: &PackEntry) -> usize {
-    let id = entry.job_id.as_str();
-    id.len() + id.bytes().filter(|byte| *byte == b'"').count() + ENTRY_BYTES
 }

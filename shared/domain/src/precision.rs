@@ -155,7 +155,7 @@ pub struct Times {
     pub due_at: Instant,
     /// The last `due_at` that the contract allows: `ceil(requested_at) + max(0, late − 1)`.
     pub latest_at: Instant,
-    /// From here on it is not sent: `requested_at + expires_after_seconds`.
+    /// Past this it is not sent: `requested_at + expires_after_seconds`.
     pub expires_at: Option<Instant>,
 }
 

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use crate::claim::claim_seconds;
 use crate::precision::Lane;
+use crate::staging::first_minute;
 use crate::time::{Instant, Minute};
 
 /// How long after the longest claim a drained minute is first visited, in seconds.
@@ -31,17 +32,19 @@ pub struct Visits {
 }
 
 impl Visits {
-    /// Takes in the minutes that were staged since, up to `watermark`.
+    /// Takes in the minutes that were staged since, up to `watermark`: the first time, all that a
+    /// first tick stages.
     ///
     /// ```
     /// use spillway_domain::{reconcile::Visits, time::{Instant, Minute}};
     /// let mut visits = Visits::default();
-    /// visits.take_in(Minute::from_epoch_minutes(5), Instant::from_millis(0));
-    /// visits.take_in(Minute::from_epoch_minutes(7), Instant::from_millis(0));
-    /// assert_eq!(visits.next.len(), 3);
+    /// visits.take_in(Minute::from_epoch_minutes(0), Instant::from_millis(0));
+    /// assert_eq!(visits.next.len(), 61);
+    /// visits.take_in(Minute::from_epoch_minutes(2), Instant::from_millis(0));
+    /// assert_eq!(visits.next.len(), 63);
     /// ```
     pub fn take_in(&mut self, watermark: Minute, now: Instant) {
-        let first = self.taken_in.map_or(watermark, Minute::next);
+        let first = self.taken_in.map_or_else(|| first_minute(now), Minute::next);
         for minute in first.as_epoch_minutes()..=watermark.as_epoch_minutes() {
             let minute = Minute::from_epoch_minutes(minute);
             let at = first_visit_at(minute, now);
@@ -54,7 +57,8 @@ impl Visits {
     ///
     /// ```
     /// use spillway_domain::{reconcile::Visits, time::{Instant, Minute}};
-    /// let mut visits = Visits::default();
+    /// let taken_in = Some(Minute::from_epoch_minutes(-1));
+    /// let mut visits = Visits { taken_in, ..Visits::default() };
     /// visits.take_in(Minute::from_epoch_minutes(0), Instant::from_millis(0));
     /// assert!(visits.due(Instant::from_millis(244_999)).is_empty());
     /// assert_eq!(visits.due(Instant::from_millis(245_000)).len(), 1); // 60 + 65 + 120 s
@@ -69,7 +73,7 @@ impl Visits {
     /// ```
     /// use spillway_domain::{reconcile::*, time::{Instant, Minute}};
     /// let (minute, now) = (Minute::from_epoch_minutes(0), Instant::from_millis(245_000));
-    /// let mut visits = Visits::default();
+    /// let mut visits = Visits { taken_in: Some(minute.plus(-1)), ..Visits::default() };
     /// visits.take_in(minute, Instant::from_millis(0));
     /// visits.visited(minute, Found::Jobs, now);
     /// assert_eq!(visits.next[&minute].at, now.plus_seconds(120));

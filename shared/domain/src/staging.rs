@@ -12,6 +12,9 @@ pub const HEAD_START_MILLIS: i64 = 400;
 /// How long a dispatcher may hold a job for its second, in milliseconds: the head start, plus the
 /// second that a whole-second delay rounds away, plus slack (R17).
 pub const HOLD_MILLIS_MAX: i64 = 1_500;
+/// How far back the first tick of a new stack looks, in minutes: jobs may have been accepted since
+/// the stack was made, and its first ticks may have been lost.
+pub const FIRST_LOOKBACK_MINUTES: i64 = 60;
 /// The shortest lookahead in seconds: a minute must be staged before it begins, by ticks that are
 /// a minute apart.
 pub const LOOKAHEAD_SECONDS_MIN: u16 = 60;
@@ -134,9 +137,18 @@ pub fn is_claimable(release_at: Instant, now: Instant) -> bool {
     release_at <= now.plus_millis(HOLD_MILLIS_MAX)
 }
 
-/// Lists the minutes to stage, in due order: from the one after `watermark` to `last`. Without a
-/// watermark the service is new, and the first minute is the one before `now`: no job is accepted
-/// that lies further back.
+/// Tells the first minute that a stack without a watermark stages: [`FIRST_LOOKBACK_MINUTES`] back.
+///
+/// ```
+/// use spillway_domain::{staging::first_minute, time::{Instant, Minute}};
+/// assert_eq!(first_minute(Instant::from_millis(0)), Minute::from_epoch_minutes(-60));
+/// ```
+pub const fn first_minute(now: Instant) -> Minute {
+    now.minute().plus(-FIRST_LOOKBACK_MINUTES)
+}
+
+/// Lists the minutes to stage, in due order: from the one after `watermark`, or from
+/// [`first_minute`] without one, to `last`.
 ///
 /// ```
 /// use spillway_domain::{staging::minutes_to_stage, time::{Instant, Minute}};
@@ -149,6 +161,6 @@ pub fn minutes_to_stage(
     last: Minute,
     now: Instant,
 ) -> impl Iterator<Item = Minute> {
-    let first = watermark.map_or(now.minute().plus(-1), Minute::next);
+    let first = watermark.map_or(first_minute(now), Minute::next);
     (first.as_epoch_minutes()..=last.as_epoch_minutes()).map(Minute::from_epoch_minutes)
 }

@@ -26,6 +26,9 @@ use crate::ports::{
 use crate::settings::Settings;
 pub use report::{DeliveryFact, DispatchReport, Ending};
 
+/// How many writes of a pack are under way at once. Ten packs of a batch then use 160 connections;
+/// a function may have 1,024 files open.
+const WRITES_AT_ONCE: usize = 16;
 /// The wait before a write is tried again, in milliseconds; it doubles each time.
 const BACKOFF_MILLIS_MIN: i64 = 50;
 /// The longest wait between two tries of a write, in milliseconds.
@@ -114,13 +117,16 @@ where
     /// message of their own again. A message that could not be taken that far is named in the
     /// report and comes back; what was done of it is dropped then.
     pub async fn dispatch_jobs(&self, messages: &[IncomingMessage]) -> DispatchReport {
-        let runs = messages.iter().map(|message| self.run_message(message));
+        let runs = messages
+            .iter()
+            .enumerate()
+            .map(|(place, message)| async move { self.run_message(place, message).await });
         join_all(runs).await.into_iter().fold(DispatchReport::default(), DispatchReport::plus)
     }
 
-    async fn run_message(&self, incoming: &IncomingMessage) -> DispatchReport {
+    async fn run_message(&self, place: usize, incoming: &IncomingMessage) -> DispatchReport {
         match &incoming.message {
-            QueueMessage::Release(pack) => self.run_pack(&incoming.id, pack).await,
+            QueueMessage::Release(pack) => self.run_pack(place, &incoming.id, pack).await,
             QueueMessage::Record(record) => self.run_record(&incoming.id, record).await,
         }
     }

@@ -11,11 +11,10 @@ use spillway_domain::policy::Channel;
 use spillway_domain::staging::is_claimable;
 use spillway_domain::time::Instant;
 
-use super::{DispatchReport, Dispatcher, Ending, Held, Onward, Step, claiming::Taken};
+use super::claiming::Taken;
+use super::{DispatchReport, Dispatcher, Ending, Held, Onward, Step, WRITES_AT_ONCE};
 use crate::ports::{ChannelSender, Claims, Clock, DeadLetters, JobQueue};
 
-/// How many claims of a pack are under way at once: ten packs of a batch then use 160 connections.
-const CLAIMS_AT_ONCE: usize = 16;
 /// How long a message waits whose channel is paused, or not in the policy, in seconds: what is held
 /// back asks again once a minute.
 const HELD_BACK_SECONDS: i64 = 60;
@@ -28,10 +27,19 @@ where
     H: ChannelSender,
     C: Clock,
 {
-    pub(super) async fn run_pack(&self, message_id: &str, pack: &Pack) -> DispatchReport {
+    pub(super) async fn run_pack(
+        &self,
+        place: usize,
+        message_id: &str,
+        pack: &Pack,
+    ) -> DispatchReport {
         let steps = match self.look_at(pack) {
             Outlook::PassOn(at) => passed_on_whole(pack, at),
-            Outlook::Claim(channel) => self.claim_and_send(message_id, pack, channel).await,
+            Outlook::Claim(channel) => {
+                // Two copies of a message share its id, and may come in one batch.
+                let message = format!("{place}/{message_id}");
+                self.claim_and_send(&message, pack, channel).await
+            }
         };
         let mut report = DispatchReport::default();
         let mut onward = Vec::new();
@@ -68,17 +76,17 @@ where
         }
     }
 
-    async fn claim_and_send(&self, message_id: &str, pack: &Pack, channel: &Channel) -> Vec<Step> {
+    async fn claim_and_send(&self, message: &str, pack: &Pack, channel: &Channel) -> Vec<Step> {
         let claims: Vec<_> = pack
             .entries
             .iter()
             .enumerate()
             .map(|(position, entry)| {
-                let token = ClaimToken::of(self.invocation, message_id, position);
+                let token = ClaimToken::of(self.invocation, message, position);
                 self.claim_entry(entry.clone(), token, channel.retry.attempts_max)
             })
             .collect();
-        let taken: Vec<_> = stream::iter(claims).buffer_unordered(CLAIMS_AT_ONCE).collect().await;
+        let taken: Vec<_> = stream::iter(claims).buffer_unordered(WRITES_AT_ONCE).collect().await;
 
         let mut steps = Vec::new();
         let mut by_release: BTreeMap<Instant, Vec<Held>> = BTreeMap::new();

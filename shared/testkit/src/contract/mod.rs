@@ -1,0 +1,106 @@
+//! What every implementation of a port keeps, clause by clause.
+//!
+//! A clause is an async function over ports; it panics when an implementation breaks it. It assumes
+//! nothing about time but the `now` that it is given, and polls what is read eventually consistent.
+//! A caller says what the ports are ([`JobsTable`], [`ControlTable`], [`Queues`]) and runs all
+//! clauses by their names with [`jobs_contract!`](crate::jobs_contract),
+//! [`control_contract!`](crate::control_contract) and [`queue_contract!`](crate::queue_contract):
+//!
+//! ```
+//! use spillway_app::ports::{Claims, DueIndex, Intake};
+//! use spillway_domain::time::Instant;
+//! use spillway_testkit::contract::JobsTable;
+//! use spillway_testkit::{InMemoryStore, Outside, build::at, jobs_contract};
+//!
+//! struct InMemory(Outside);
+//!
+//! impl JobsTable for InMemory {
+//!     fn intake(&self) -> &impl Intake {
+//!         &self.0.store
+//!     }
+//!     fn claims(&self) -> &impl Claims {
+//!         &self.0.store
+//!     }
+//!     fn index(&self) -> &impl DueIndex {
+//!         &self.0.store
+//!     }
+//!     fn prefix(&self) -> &str {
+//!         "a"
+//!     }
+//!     fn now(&self) -> Instant {
+//!         at("2026-12-01T09:00:00.250Z")
+//!     }
+//!     async fn pause(&self) {}
+//! }
+//!
+//! fn run(clause: &str, holds: impl AsyncFnOnce(&InMemory)) {
+//!     let outside = Outside::at(at("2026-12-01T09:00:00.250Z"));
+//!     outside.driver().run(holds(&InMemory(outside.clone())));
+//! }
+//!
+//! jobs_contract!(run); // a #[test] for each clause
+//! ```
+//!
+//! Adapters run the same clauses: their `run` builds a runtime and the tables that a clause needs,
+//! and their `pause` waits in real time.
+
+#![expect(clippy::missing_panics_doc, reason = "every clause panics when it does not hold")]
+
+mod clauses;
+pub mod control;
+pub mod endings;
+pub mod holding;
+pub mod index;
+pub mod intake;
+pub mod policy;
+pub mod queue;
+mod steps;
+
+use spillway_app::ports::{
+    Claims, DueIndex, Intake, JobQueue, PolicyStore, QueueMessage, SettingsSource, StagingState,
+};
+use spillway_domain::precision::Lane;
+use spillway_domain::time::Instant;
+
+/// The jobs table and its index, as a clause is given them. Other clauses may use the same table
+/// at the same time.
+pub trait JobsTable {
+    /// Intake's side.
+    fn intake(&self) -> &impl Intake;
+    /// Dispatch's side.
+    fn claims(&self) -> &impl Claims;
+    /// The index.
+    fn index(&self) -> &impl DueIndex;
+    /// What the ids of this clause begin with; no other clause's ids begin with it.
+    fn prefix(&self) -> &str;
+    /// The time: what the clause calls now.
+    fn now(&self) -> Instant;
+    /// Waits a little, for the index to catch up; called 100 times at most.
+    fn pause(&self) -> impl Future<Output = ()>;
+}
+
+/// The control table, as a clause is given it: new, and nobody else's. So is its jobs table.
+pub trait ControlTable {
+    /// Prefetch's side.
+    fn staging_state(&self) -> &impl StagingState;
+    /// What every function reads.
+    fn settings(&self) -> &impl SettingsSource;
+    /// The operator's side.
+    fn policy_store(&self) -> &impl PolicyStore;
+    /// Intake's side of the jobs table, whose jobs may wait for a class or a channel.
+    fn intake(&self) -> &impl Intake;
+    /// The time: what the clause calls now.
+    fn now(&self) -> Instant;
+    /// Waits a little, for what is read eventually consistent; called 100 times at most.
+    fn pause(&self) -> impl Future<Output = ()>;
+}
+
+/// The delay queues, as a clause is given them: empty, and nobody else's.
+pub trait Queues {
+    /// The sending side.
+    fn queue(&self) -> &impl JobQueue;
+    /// Receives what there is in a lane, and deletes it; may wait a little for it.
+    fn receive(&self, lane: Lane) -> impl Future<Output = Vec<QueueMessage>>;
+    /// The time: what the clause calls now.
+    fn now(&self) -> Instant;
+}

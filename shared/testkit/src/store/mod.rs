@@ -1,0 +1,143 @@
+//! The tables, in memory: the executable reference of every write and its condition.
+
+mod claims;
+mod control;
+mod index;
+mod intake;
+mod rows;
+
+use std::sync::{Arc, Mutex};
+
+use spillway_app::ports::{Clock as _, Conditional, ConditionalResult, PortError};
+use spillway_domain::job::Job;
+use spillway_domain::name::JobId;
+use spillway_domain::time::Instant;
+
+use control::Control;
+use rows::{Row, Rows, Write};
+
+use crate::clock::ManualClock;
+use crate::fault::{FaultPlan, Operation};
+use crate::lock::locked;
+
+/// The jobs table with its index, and the control table. Clones share both.
+///
+/// It is every port of the tables at once: `Intake`, `Claims`, `DueIndex`, `SettingsSource`,
+/// `PolicyStore` and `StagingState`. Calls are counted and go wrong as its [`FaultPlan`] says.
+///
+/// ```
+/// use spillway_app::ports::{Conditional, Intake};
+/// use spillway_testkit::build::{at, exact_job};
+/// use spillway_testkit::{Driver, FaultPlan, InMemoryStore, ManualClock};
+///
+/// let clock = ManualClock::at(at("2026-12-01T08:00:00Z"));
+/// let faults = FaultPlan::new(&clock);
+/// let store = InMemoryStore::new(&clock, &faults);
+/// let job = exact_job("a", at("2026-12-01T09:00:00Z"), at("2026-12-01T08:00:00Z"));
+/// Driver::new(&clock, &faults).run(async {
+///     assert!(matches!(store.create(&job).await, Ok(Conditional::Done(()))));
+///     assert!(matches!(store.create(&job).await, Ok(Conditional::Refused(Some(_)))));
+/// });
+/// assert_eq!(store.job("a"), Some(job));
+/// ```
+#[derive(Clone, Debug)]
+pub struct InMemoryStore {
+    clock: ManualClock,
+    faults: FaultPlan,
+    tables: Arc<Mutex<Tables>>,
+}
+
+#[derive(Debug, Default)]
+struct Tables {
+    jobs: Rows,
+    control: Control,
+}
+
+impl InMemoryStore {
+    /// Builds empty tables. Their index is up to date at once and answers 4,000 jobs a page, about
+    /// what a page of 1 MB holds.
+    pub fn new(clock: &ManualClock, faults: &FaultPlan) -> Self {
+        Self { clock: clock.clone(), faults: faults.clone(), tables: Arc::default() }
+    }
+
+    /// Lets the index show every write so many milliseconds late, those to come alone.
+    pub fn set_index_lag_millis(&self, millis: i64) {
+        locked(&self.tables).jobs.index.lag_millis = millis;
+    }
+
+    /// Lets a page of the index hold at most so many jobs.
+    ///
+    /// # Panics
+    /// When it is 0: no read would ever end.
+    pub fn set_page_jobs_max(&self, jobs: usize) {
+        assert!(jobs > 0, "a page holds one job at least");
+        locked(&self.tables).jobs.index.page_jobs_max = jobs;
+    }
+
+    /// Lets every `number`th page of the index be empty although it has a next one.
+    ///
+    /// # Panics
+    /// When it is below 2: no read would ever end.
+    pub fn set_every_nth_page_empty(&self, number: u64) {
+        assert!(number > 1, "some pages hold jobs");
+        locked(&self.tables).jobs.index.empty_page_every = Some(number);
+    }
+
+    /// Shows a row as it is, past all ports and faults.
+    pub fn job(&self, id: &str) -> Option<Job> {
+        locked(&self.tables).jobs.row(id).map(|row| row.job.clone())
+    }
+
+    /// Shows all rows, in order of their ids.
+    pub fn jobs(&self) -> Vec<Job> {
+        locked(&self.tables).jobs.all().map(|row| row.job.clone()).collect()
+    }
+
+    /// Tells when a finished row may be deleted.
+    pub fn ttl_at(&self, id: &str) -> Option<Instant> {
+        locked(&self.tables).jobs.row(id)?.ttl_at
+    }
+
+    /// Writes a row as it is, past all conditions: to begin a test in the middle of a job's life.
+    pub fn put(&self, job: Job) {
+        let now = self.clock.now();
+        locked(&self.tables).jobs.write(Row { job, ttl_at: None }, now);
+    }
+
+    /// Deletes the rows whose TTL has passed, as the table does within days.
+    pub fn delete_outlived(&self) {
+        let now = self.clock.now();
+        locked(&self.tables).jobs.delete_outlived(now);
+    }
+
+    /// Carries out a write to a row: `write` is given the row, and tells what is set when its
+    /// condition holds.
+    async fn write<T: Send>(
+        &self,
+        operation: Operation,
+        id: &JobId,
+        write: impl FnOnce(Option<&Job>) -> Option<Write<T>> + Send,
+    ) -> ConditionalResult<T> {
+        let effect = async {
+            let jobs = &mut locked(&self.tables).jobs;
+            let stored = jobs.row(id.as_str()).map(|row| row.job.clone());
+            match write(stored.as_ref()) {
+                None => Ok(Conditional::Refused(stored.map(Box::new))),
+                Some(Write { row, answer }) => {
+                    jobs.write(row, self.clock.now());
+                    Ok(Conditional::Done(answer))
+                }
+            }
+        };
+        self.faults.call(operation, &[id.as_str()], effect).await
+    }
+
+    /// Carries out a call to the control table.
+    async fn control<T: Send>(
+        &self,
+        operation: Operation,
+        effect: impl FnOnce(&mut Tables) -> T + Send,
+    ) -> Result<T, PortError> {
+        self.faults.call(operation, &[], async { Ok(effect(&mut locked(&self.tables))) }).await
+    }
+}

@@ -1,0 +1,173 @@
+//! The in-memory ports keep the contracts, on good days and on bad ones.
+
+use spillway_app::ports::{
+    Claims, Clock as _, DueIndex, Intake, JobQueue, PolicyStore, QueueMessage, SettingsSource,
+    StagingState,
+};
+use spillway_domain::precision::Lane;
+use spillway_domain::time::Instant;
+use spillway_testkit::contract::{ControlTable, JobsTable, Queues};
+use spillway_testkit::{Dice, Outside, Quirks, build::at};
+
+/// The in-memory ports; what a clause waits for takes its time, and time moves in its pauses.
+struct InMemory {
+    outside: Outside,
+    now: Instant,
+    prefix: String,
+}
+
+impl InMemory {
+    fn new(clause: &str) -> Self {
+        let now = at("2026-12-01T08:59:59.250Z");
+        Self { outside: Outside::at(now), now, prefix: clause.to_owned() }
+    }
+
+    async fn pass_a_second(&self) {
+        let clock = &self.outside.clock;
+        clock.sleep_until(clock.now().plus_seconds(1)).await;
+    }
+}
+
+impl JobsTable for InMemory {
+    fn intake(&self) -> &impl Intake {
+        &self.outside.store
+    }
+
+    fn claims(&self) -> &impl Claims {
+        &self.outside.store
+    }
+
+    fn index(&self) -> &impl DueIndex {
+        &self.outside.store
+    }
+
+    fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    async fn pause(&self) {
+        self.pass_a_second().await;
+    }
+}
+
+impl ControlTable for InMemory {
+    fn staging_state(&self) -> &impl StagingState {
+        &self.outside.store
+    }
+
+    fn settings(&self) -> &impl SettingsSource {
+        &self.outside.store
+    }
+
+    fn policy_store(&self) -> &impl PolicyStore {
+        &self.outside.store
+    }
+
+    fn intake(&self) -> &impl Intake {
+        &self.outside.store
+    }
+
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    async fn pause(&self) {
+        self.pass_a_second().await;
+    }
+}
+
+impl Queues for InMemory {
+    fn queue(&self) -> &impl JobQueue {
+        &self.outside.queue
+    }
+
+    async fn receive(&self, lane: Lane) -> Vec<QueueMessage> {
+        self.pass_a_second().await;
+        let batch = self.outside.queue.receive(lane);
+        for message in &batch {
+            self.outside.queue.delete(message);
+        }
+        batch.into_iter().map(|message| message.message).collect()
+    }
+
+    fn now(&self) -> Instant {
+        self.now
+    }
+}
+
+mod on_a_good_day {
+    use super::*;
+
+    fn run(clause: &str, holds: impl AsyncFnOnce(&InMemory)) {
+        let ports = InMemory::new(clause);
+        ports.outside.driver().run(holds(&ports));
+    }
+
+    spillway_testkit::jobs_contract!(run);
+    spillway_testkit::control_contract!(run);
+    spillway_testkit::queue_contract!(run);
+}
+
+/// The index is seven seconds late and answers small pages, some of them empty.
+mod with_a_late_index_of_small_pages {
+    use super::*;
+
+    fn run(clause: &str, holds: impl AsyncFnOnce(&InMemory)) {
+        let ports = InMemory::new(clause);
+        ports.outside.store.set_index_lag_millis(7_000);
+        ports.outside.store.set_page_jobs_max(2);
+        ports.outside.store.set_every_nth_page_empty(2);
+        ports.outside.driver().run(holds(&ports));
+    }
+
+    spillway_testkit::jobs_contract!(run);
+}
+
+/// The queues deliver late, in any order, and every message twice.
+mod with_quirky_queues {
+    use super::*;
+
+    fn run(clause: &str, holds: impl AsyncFnOnce(&InMemory)) {
+        let ports = InMemory::new(clause);
+        let quirks = Quirks {
+            dice: Dice::from_seed(7),
+            doubled_per_mille: 1_000,
+            doubled_within_millis: 5_000,
+            late_millis_max: 3_000,
+            is_shuffled: true,
+        };
+        for lane in Lane::ALL {
+            ports.outside.queue.set_quirks(lane, quirks.clone());
+        }
+        ports.outside.driver().run(holds(&ports));
+    }
+
+    spillway_testkit::queue_contract!(run);
+}
+
+/// A clause that no list names would never be run.
+#[test]
+fn every_clause_is_in_its_list() {
+    let lists = include_str!("../src/contract/clauses.rs");
+    let parts = [
+        include_str!("../src/contract/intake.rs"),
+        include_str!("../src/contract/holding.rs"),
+        include_str!("../src/contract/endings.rs"),
+        include_str!("../src/contract/index.rs"),
+        include_str!("../src/contract/control.rs"),
+        include_str!("../src/contract/policy.rs"),
+        include_str!("../src/contract/queue.rs"),
+    ];
+    let clauses = parts.into_iter().flat_map(|part| {
+        let after = part.split("pub async fn ").skip(1);
+        after.map(|rest| rest.split('(').next().unwrap())
+    });
+    let missing: Vec<_> =
+        clauses.clone().filter(|clause| !lists.contains(&format!(" {clause},\n"))).collect();
+    assert!(clauses.count() > 60);
+    assert_eq!(missing, Vec::<&str>::new());
+}

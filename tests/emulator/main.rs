@@ -1,0 +1,1 @@
+//! The deployed template on the emulator, end to end.
