@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use lambda_http::aws_lambda_events::apigw::{ApiGatewayV2httpRequest, ApiGatewayV2httpResponse};
 use lambda_http::{Error, LambdaEvent};
 use spillway_app::ports::Clock;
+use spillway_telemetry::Summary;
 use tower::ServiceExt;
 
 use crate::problem::Problem;
@@ -39,7 +40,7 @@ pub struct Gateway<C> {
 }
 
 impl<C: Clock> Gateway<C> {
-    /// Answers one event, and writes the invocation's summary line.
+    /// Takes one invocation: answers its event, and writes its summary.
     ///
     /// # Errors
     /// Never: whatever goes wrong is an answer.
@@ -47,8 +48,18 @@ impl<C: Clock> Gateway<C> {
         &self,
         event: LambdaEvent<ApiGatewayV2httpRequest>,
     ) -> Result<ApiGatewayV2httpResponse, Error> {
-        let route = event.payload.route_key.clone().unwrap_or_default();
-        let response = match request(event.payload) {
+        let (response, summary) = self.answer(event.payload).await;
+        summary.write(self.clock.now());
+        Ok(response)
+    }
+
+    /// Answers one event, and tells what was done.
+    pub async fn answer(
+        &self,
+        event: ApiGatewayV2httpRequest,
+    ) -> (ApiGatewayV2httpResponse, Summary) {
+        let route = event.route_key.clone().unwrap_or_default();
+        let response = match request(event) {
             Ok(request) => match self.router.clone().oneshot(request).await {
                 Ok(response) => response,
                 Err(never) => match never {},
@@ -57,8 +68,7 @@ impl<C: Clock> Gateway<C> {
         };
         tracing::debug!(route, status = response.status().as_u16(), "answered");
         let tally: Tally = response.extensions().get().copied().unwrap_or_default();
-        tally.summary().write(self.clock.now());
-        Ok(gateway_response(response).await)
+        (gateway_response(response).await, tally.summary())
     }
 }
 

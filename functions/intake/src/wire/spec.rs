@@ -55,6 +55,7 @@ pub(crate) struct Draft {
     payload: Option<Payload>,
     job_id: Option<JobId>,
     is_payload_too_large: bool,
+    is_id_bad: bool,
     problems: Vec<FieldProblem>,
 }
 
@@ -116,9 +117,7 @@ impl Draft {
     fn into_problem(self) -> Problem {
         let kind = if self.is_payload_too_large {
             Kind::PayloadTooLarge
-        } else if self.problems.iter().any(|problem| problem.field == "job_id")
-            && self.job_id.is_none()
-        {
+        } else if self.is_id_bad {
             Kind::InvalidJobId
         } else {
             Kind::InvalidFields
@@ -173,7 +172,10 @@ impl Draft {
     }
 
     fn read_job_id(&mut self, value: &RawValue) -> Result<(), Cow<'static, str>> {
+        // Until it is found to be good.
+        self.is_id_bad = true;
         self.job_id = Some(checked_id(&string(value)?)?);
+        self.is_id_bad = false;
         Ok(())
     }
 

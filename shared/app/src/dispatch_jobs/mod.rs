@@ -26,6 +26,9 @@ use crate::ports::{
 use crate::settings::Settings;
 pub use report::{DeliveryFact, DispatchReport, Ending};
 
+/// How many writes of a pack are under way at once. Ten packs of a batch then use 160 connections;
+/// a function may have 1,024 files open.
+const WRITES_AT_ONCE: usize = 16;
 /// The wait before a write is tried again, in milliseconds; it doubles each time.
 const BACKOFF_MILLIS_MIN: i64 = 50;
 /// The longest wait between two tries of a write, in milliseconds.

@@ -11,11 +11,10 @@ use spillway_domain::policy::Channel;
 use spillway_domain::staging::is_claimable;
 use spillway_domain::time::Instant;
 
-use super::{DispatchReport, Dispatcher, Ending, Held, Onward, Step, claiming::Taken};
+use super::claiming::Taken;
+use super::{DispatchReport, Dispatcher, Ending, Held, Onward, Step, WRITES_AT_ONCE};
 use crate::ports::{ChannelSender, Claims, Clock, DeadLetters, JobQueue};
 
-/// How many claims of a pack are under way at once: ten packs of a batch then use 160 connections.
-const CLAIMS_AT_ONCE: usize = 16;
 /// How long a message waits whose channel is paused, or not in the policy, in seconds: what is held
 /// back asks again once a minute.
 const HELD_BACK_SECONDS: i64 = 60;
@@ -87,7 +86,7 @@ where
                 self.claim_entry(entry.clone(), token, channel.retry.attempts_max)
             })
             .collect();
-        let taken: Vec<_> = stream::iter(claims).buffer_unordered(CLAIMS_AT_ONCE).collect().await;
+        let taken: Vec<_> = stream::iter(claims).buffer_unordered(WRITES_AT_ONCE).collect().await;
 
         let mut steps = Vec::new();
         let mut by_release: BTreeMap<Instant, Vec<Held>> = BTreeMap::new();

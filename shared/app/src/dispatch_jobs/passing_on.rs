@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use futures::future::join_all;
+use futures::stream::{self, StreamExt};
 use spillway_domain::bucket::Bucket;
 use spillway_domain::claim::{DropReason, not_before};
 use spillway_domain::pack::{HOPS_MAX, Pack, PackKey};
 use spillway_domain::staging::{QueueDelay, queue_delay};
 use spillway_domain::time::Instant;
 
-use super::{Dispatcher, Ending, Onward};
+use super::{Dispatcher, Ending, Onward, WRITES_AT_ONCE};
 use crate::ports::{
     ChannelSender, Claims, Clock, Conditional, DeadLetters, JobQueue, PortError, QueueMessage,
 };
@@ -39,9 +39,10 @@ where
         });
         let mut endings: Vec<_> = sending.iter().map(|onward| onward.ending).collect();
         let mut sending = sending;
-        for returned in
-            join_all(returning.into_iter().map(|onward| self.return_entry(onward))).await
-        {
+        let returns: Vec<_> =
+            returning.into_iter().map(|onward| self.return_entry(onward)).collect();
+        let mut returns = stream::iter(returns).buffer_unordered(WRITES_AT_ONCE);
+        while let Some(returned) = returns.next().await {
             match returned? {
                 Returned::Ended(ending) => endings.push(ending),
                 Returned::Send(onward) => {

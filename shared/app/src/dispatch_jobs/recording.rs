@@ -1,6 +1,6 @@
 //! Writes down what became of a send (PROTOCOL rules 3, 4, 6 and 7).
 
-use spillway_domain::attempt::{AfterAttempt, DeliveryRecord, SendOutcome, after_attempt};
+use spillway_domain::attempt::{AfterAttempt, DeliveryRecord, after_attempt};
 use spillway_domain::bucket::Bucket;
 use spillway_domain::job::{Job, State};
 use spillway_domain::pack::{Pack, PackEntry};
@@ -9,6 +9,7 @@ use spillway_domain::staging::bucket_minute;
 use spillway_domain::time::Instant;
 
 use super::pack::left_to_run_out;
+use super::sending::Attempted;
 use super::{DeliveryFact, DispatchReport, Dispatcher, Ending, Held, Onward, Step, was_done};
 use crate::ports::{
     ChannelSender, Claims, Clock, Conditional, DeadLetter, DeadLetters, FailedBy, Failure,
@@ -24,16 +25,9 @@ where
     H: ChannelSender,
     C: Clock,
 {
-    /// Writes down the outcome of a send that left at `sent_at` and was answered, or given up, at
-    /// `answered_at`.
-    pub(super) async fn settle(
-        &self,
-        pack: &Pack,
-        channel: &Channel,
-        held: Held,
-        outcome: SendOutcome,
-        (sent_at, answered_at): (Instant, Instant),
-    ) -> Step {
+    /// Writes down the outcome of a send.
+    pub(super) async fn settle(&self, pack: &Pack, channel: &Channel, sent: Attempted) -> Step {
+        let Attempted { held, outcome, sent_at, answered_at } = sent;
         match after_attempt(&held.job, &held.claim.token, outcome, channel.retry, answered_at) {
             None => self.record(pack, &held, sent_at, answered_at).await,
             Some(AfterAttempt::Fail { reason }) => {

@@ -2,19 +2,33 @@
 
 use std::pin::pin;
 
-use futures::future::{Either, join_all, select};
+use futures::future::{Either, join, select};
+use futures::stream::{self, StreamExt};
 use spillway_domain::attempt::SendOutcome;
 use spillway_domain::claim::last_send_at;
-use spillway_domain::pack::Pack;
+use spillway_domain::pack::{PACK_JOBS_MAX, Pack};
 use spillway_domain::policy::Channel;
 use spillway_domain::time::Instant;
 
 use super::pack::{left_to_run_out, passed_on};
-use super::{Dispatcher, Ending, Held, Step, was_done};
+use super::{Dispatcher, Ending, Held, Step, WRITES_AT_ONCE, was_done};
 use crate::ports::{ChannelSender, Claims, Clock, DELIVERIES_MAX, DeadLetters, Delivery, JobQueue};
 
 /// What an invocation keeps back of its time to record what it sent, in milliseconds.
 const RECORDING_MILLIS: i64 = 2_000;
+
+/// How many calls of a pack's channel are under way at once: those of a full pack.
+const SENDS_AT_ONCE: usize = PACK_JOBS_MAX / DELIVERIES_MAX;
+
+/// What the channel made of a job.
+#[derive(Debug)]
+pub(super) struct Attempted {
+    pub(super) held: Held,
+    pub(super) outcome: SendOutcome,
+    pub(super) sent_at: Instant,
+    /// When the answer was there, or was given up.
+    pub(super) answered_at: Instant,
+}
 
 /// What is to be done with a job at its release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,16 +66,24 @@ where
                 AtRelease::GiveBack => others.push((held, false)),
             }
         }
-        let mut chunks = Vec::new();
+        let mut sends = Vec::new();
         while !to_send.is_empty() {
             let rest = to_send.split_off(to_send.len().min(DELIVERIES_MAX));
-            chunks.push(self.send(pack, channel, std::mem::replace(&mut to_send, rest)));
+            sends.push(self.send(channel, std::mem::replace(&mut to_send, rest)));
         }
+        let sent = stream::iter(sends)
+            .buffer_unordered(SENDS_AT_ONCE)
+            .flat_map(stream::iter)
+            .map(|sent| self.settle(pack, channel, sent))
+            .buffer_unordered(WRITES_AT_ONCE)
+            .collect::<Vec<_>>();
         let given_back =
             others.into_iter().map(|(held, is_expired)| self.give_back(pack, held, is_expired));
-        let (sent, given_back) =
-            futures::future::join(join_all(chunks), join_all(given_back)).await;
-        sent.into_iter().flatten().chain(given_back).collect()
+        let given_back =
+            stream::iter(given_back.collect::<Vec<_>>()).buffer_unordered(WRITES_AT_ONCE);
+        let (mut steps, given_back) = join(sent, given_back.collect::<Vec<_>>()).await;
+        steps.extend(given_back);
+        steps
     }
 
     fn at_release(&self, held: &Held, now: Instant) -> AtRelease {
@@ -75,15 +97,15 @@ where
         }
     }
 
-    async fn send(&self, pack: &Pack, channel: &Channel, held: Vec<Held>) -> Vec<Step> {
+    async fn send(&self, channel: &Channel, held: Vec<Held>) -> Vec<Attempted> {
         let sent_at = self.clock.now();
         let deliveries: Vec<_> = held.iter().map(|held| delivery(held, sent_at)).collect();
         let outcomes = self.send_within(channel, &deliveries, sent_at).await;
         let answered_at = self.clock.now();
-        let endings = held.into_iter().zip(outcomes).map(|(held, outcome)| {
-            self.settle(pack, channel, held, outcome, (sent_at, answered_at))
-        });
-        join_all(endings).await
+        held.into_iter()
+            .zip(outcomes)
+            .map(|(held, outcome)| Attempted { held, outcome, sent_at, answered_at })
+            .collect()
     }
 
     /// Sends, and counts a missing answer, or a late one, as none.

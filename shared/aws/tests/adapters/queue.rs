@@ -1,0 +1,144 @@
+use serde_json::{Value, json};
+use spillway_app::ports::{
+    DeadLetter, DeadLetters, JobQueue, OutgoingMessage, PortError, QueueMessage,
+};
+use spillway_aws::config::QueueUrls;
+use spillway_aws::sqs_dead_letters::SqsDeadLetters;
+use spillway_aws::sqs_job_queue::SqsJobQueue;
+use spillway_domain::name::ChannelName;
+use spillway_domain::pack::{Pack, PackKey};
+use spillway_domain::precision::Lane;
+
+use crate::sample::{self, NINE};
+use crate::scripted::{Reply, Script, error};
+
+fn queue(script: &Script) -> SqsJobQueue {
+    let urls = QueueUrls { exact: "http://q/exact".into(), movable: "http://q/movable".into() };
+    SqsJobQueue::new(script.sdk().queues(), urls)
+}
+
+fn message(delay_seconds: u16) -> OutgoingMessage {
+    let channel = ChannelName::new("inbox").unwrap();
+    let job = sample::job("a");
+    let key = PackKey { release_at: NINE, channel, lane: Lane::Exact };
+    let pack = Pack { key, hops: 0, entries: vec![sample::entry(&job)] };
+    OutgoingMessage { message: QueueMessage::Release(pack), delay_seconds }
+}
+
+fn taken(id: &str) -> Value {
+    json!({ "Id": id, "MessageId": "m", "MD5OfMessageBody": "d" })
+}
+
+fn refused(id: &str, code: &str, sender_fault: bool) -> Value {
+    json!({ "Id": id, "Code": code, "SenderFault": sender_fault, "Message": "as scripted" })
+}
+
+fn is_transient<T>(result: &Result<T, PortError>) -> bool {
+    matches!(result, Err(PortError::Transient(_)))
+}
+
+fn is_permanent<T>(result: &Result<T, PortError>) -> bool {
+    matches!(result, Err(PortError::Permanent(_)))
+}
+
+#[tokio::test]
+async fn a_batch_goes_to_its_lanes_queue_with_the_delay_of_each_message() {
+    let answer = json!({ "Successful": [taken("0"), taken("1")] });
+    let script = Script::new([Reply::Json(200, answer)]);
+    let results = queue(&script).send_batch(Lane::Movable, &[message(0), message(900)]).await;
+    assert!(results.iter().all(Result::is_ok), "{results:?}");
+    let body = script.only_body();
+    assert_eq!(body["QueueUrl"], "http://q/movable");
+    assert_eq!(body["Entries"][0]["DelaySeconds"], 0);
+    assert_eq!(body["Entries"][1]["DelaySeconds"], 900);
+    assert!(body["Entries"][1]["MessageBody"].as_str().unwrap().contains("\"release\""));
+}
+
+#[tokio::test]
+async fn each_entry_has_its_own_result_whatever_the_order_of_the_answer() {
+    let answer = json!({
+        "Successful": [taken("3"), taken("0")],
+        "Failed": [refused("2", "InternalError", false), refused("1", "InvalidParameterValue", true),
+                   refused("4", "RequestThrottled", true)],
+    });
+    let script = Script::new([Reply::Json(200, answer)]);
+    let messages: Vec<_> = (0..6).map(message).collect();
+    let results = queue(&script).send_batch(Lane::Exact, &messages).await;
+    assert!(results[0].is_ok() && results[3].is_ok(), "{results:?}");
+    assert!(is_permanent(&results[1]), "the sender is at fault: {:?}", results[1]);
+    assert!(is_transient(&results[2]), "the service is at fault: {:?}", results[2]);
+    assert!(is_transient(&results[4]), "a throttle: {:?}", results[4]);
+    assert!(is_transient(&results[5]), "not mentioned: {:?}", results[5]);
+    assert_eq!(results.len(), 6);
+}
+
+#[tokio::test]
+async fn a_failed_call_fails_every_entry() {
+    let script = Script::new([error(400, "com.amazonaws.sqs#QueueDoesNotExist")]);
+    let results = queue(&script).send_batch(Lane::Exact, &[message(0), message(1)]).await;
+    assert!(results.len() == 2 && results.iter().all(is_permanent), "{results:?}");
+
+    let script = Script::new(vec![error(503, "ServiceUnavailable"); 4]);
+    let results = queue(&script).send_batch(Lane::Exact, &[message(0), message(1)]).await;
+    assert!(results.len() == 2 && results.iter().all(is_transient), "{results:?}");
+    assert_eq!(script.calls().len(), 4, "tried four times");
+}
+
+#[tokio::test]
+async fn a_throttled_batch_is_sent_again_by_the_client() {
+    let answer = json!({ "Successful": [taken("0")] });
+    let script = Script::new([error(400, "RequestThrottled"), Reply::Json(200, answer)]);
+    let results = queue(&script).send_batch(Lane::Exact, &[message(0)]).await;
+    assert!(results[0].is_ok(), "{results:?}");
+}
+
+#[tokio::test]
+async fn no_messages_make_no_call() {
+    let script = Script::new([]);
+    assert!(queue(&script).send_batch(Lane::Exact, &[]).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_deployment_of_one_lane_refuses_messages_of_the_other() {
+    let script = Script::new([]);
+    let queue = SqsJobQueue::of_lane(script.sdk().queues(), Lane::Exact, "http://q/exact".into());
+    let results = queue.send_batch(Lane::Movable, &[message(0)]).await;
+    assert!(is_permanent(&results[0]), "{results:?}");
+}
+
+fn letter() -> DeadLetter {
+    let job = sample::job("a");
+    DeadLetter {
+        job_id: job.id,
+        generation: job.generation,
+        channel: job.spec.channel,
+        class: None,
+        attempts: 5,
+        reason: "refused".into(),
+        failed_at: NINE,
+    }
+}
+
+#[tokio::test]
+async fn a_dead_letter_is_sent_as_json() {
+    let script = Script::new([Reply::Json(200, json!({ "MessageId": "m" }))]);
+    let letters = SqsDeadLetters::new(script.sdk().queues(), "http://q/dead");
+    letters.send(&letter()).await.unwrap();
+    let body = script.only_body();
+    assert_eq!(body["QueueUrl"], "http://q/dead");
+    assert_eq!(
+        body["MessageBody"],
+        "{\"job_id\":\"a\",\"generation\":1796112000000,\"channel\":\"inbox\",\"class\":null,\
+         \"attempts\":5,\"reason\":\"refused\",\"failed_at\":1796115600000}"
+    );
+}
+
+#[tokio::test]
+async fn a_dead_letter_that_was_not_taken_is_an_error() {
+    let script = Script::new([error(403, "AccessDenied")]);
+    let letters = SqsDeadLetters::new(script.sdk().queues(), "http://q/dead");
+    assert!(is_permanent(&letters.send(&letter()).await));
+    let script = Script::new(vec![Reply::Broken; 4]);
+    let letters = SqsDeadLetters::new(script.sdk().queues(), "http://q/dead");
+    assert!(is_transient(&letters.send(&letter()).await));
+}
