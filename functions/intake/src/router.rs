@@ -77,7 +77,8 @@ impl<P: Ports> IntakeState<P> {
     /// Waits for a call's work as long as there is time to answer. Work that is given up may be done
     /// or not.
     pub(crate) async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, Problem> {
-        let time_is_over = self.clock.sleep_until(self.clock.now().plus_seconds(ANSWER_SECONDS_MAX));
+        let time_is_over =
+            self.clock.sleep_until(self.clock.now().plus_seconds(ANSWER_SECONDS_MAX));
         tokio::select! {
             biased;
             done = work => Ok(done),
