@@ -22,6 +22,11 @@ ROOT = HERE.parent.parent
 DEPLOY_SECONDS = 300
 POLL_SECONDS = 0.2
 
+# How many processes of one function a burst may start. The template allows a lane
+# 50 at once; on one machine as many cold starts would take the emulator's share.
+# The emulator ignores a reservation in a template, and enforces one that is called for.
+RESERVED_CONCURRENCY = 5
+
 
 class Deployment:
     """The two stacks and the code bucket that belong to a state folder.
@@ -36,13 +41,22 @@ class Deployment:
         self.bucket = f"{self.name}-code"
         self.cloudformation = client("cloudformation", endpoint)
         self.s3 = client("s3", endpoint)
+        self.functions = client("lambda", endpoint)
 
     def apply(self, programs):
         """Creates or updates both stacks; answers the outputs of both."""
         channels = self.apply_stack(self.channels_name, (HERE / "channels.yaml").read_text(), {})
         self.s3.create_bucket(Bucket=self.bucket)
         template = self.with_code((ROOT / "template.yaml").read_text(), programs)
-        return channels | self.apply_stack(self.name, template, parameters(channels))
+        outputs = self.apply_stack(self.name, template, parameters(channels))
+        self.limit(outputs[f"{lane}DispatchFunctionName"] for lane in ("Exact", "Movable"))
+        return channels | outputs
+
+    def limit(self, functions):
+        for function in functions:
+            self.functions.put_function_concurrency(
+                FunctionName=function, ReservedConcurrentExecutions=RESERVED_CONCURRENCY
+            )
 
     def with_code(self, template, programs):
         """The template, each folder of code replaced by an uploaded archive."""

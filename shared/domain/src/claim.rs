@@ -137,6 +137,20 @@ pub fn not_before(at: Instant) -> Instant {
     at.plus_millis(EARLY_RETURN_MILLIS)
 }
 
+/// The longest wait after a claim that was not answered, in seconds.
+const UNANSWERED_SECONDS_MAX: i64 = 64;
+
+/// Tells how long an entry waits whose claim was not answered, in seconds: 1, doubled with every hop
+/// up to 64, so that a store that has too much to do is not asked ever more.
+///
+/// ```
+/// use spillway_domain::claim::unanswered_seconds;
+/// assert_eq!([0, 1, 2, 100].map(unanswered_seconds), [1, 2, 4, 64]);
+/// ```
+pub fn unanswered_seconds(hops: u32) -> i64 {
+    1_i64.checked_shl(hops).unwrap_or(i64::MAX).clamp(1, UNANSWERED_SECONDS_MAX)
+}
+
 /// Tells the last instant at which a holder may start a send: 5 s before its claim runs out, and
 /// never after its invocation's deadline.
 ///

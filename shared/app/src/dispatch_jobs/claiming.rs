@@ -1,6 +1,8 @@
 //! Claims the entries of a pack.
 
-use spillway_domain::claim::{ClaimRequest, RefusedClaim, not_before, refused_claim};
+use spillway_domain::claim::{
+    ClaimRequest, RefusedClaim, not_before, refused_claim, unanswered_seconds,
+};
 use spillway_domain::job::{Claim, ClaimToken, Job};
 use spillway_domain::pack::PackEntry;
 use spillway_domain::time::Instant;
@@ -13,8 +15,6 @@ use crate::ports::{
 /// How often one entry's claim is asked for: a second try tells whether the first was done although
 /// its answer was lost; the third serves a channel that now allows fewer attempts.
 const CLAIM_TRIES_MAX: u32 = 3;
-/// How soon an entry comes back whose claim was not answered, in milliseconds.
-const UNANSWERED_MILLIS: i64 = 1_000;
 
 /// What claiming an entry led to.
 #[derive(Debug)]
@@ -40,6 +40,7 @@ where
         entry: PackEntry,
         token: ClaimToken,
         attempts_max: u32,
+        hops: u32,
     ) -> Taken {
         // Counted from before the claim is sent, so that no holder outlives it (rule 8).
         let now = self.clock.now();
@@ -57,7 +58,9 @@ where
             };
             match (refused_claim(&request, row.as_deref()), row) {
                 (RefusedClaim::Own, Some(job)) => return held(job, &request),
-                (RefusedClaim::UsedUp, Some(job)) => return self.fail_run_out(request, &job).await,
+                (RefusedClaim::UsedUp, Some(job)) => {
+                    return self.fail_run_out(request, &job, hops).await;
+                }
                 (RefusedClaim::ClaimOnceMore, Some(job)) => {
                     request.attempts_max = job.attempts.saturating_add(1);
                 }
@@ -66,12 +69,11 @@ where
                 (_, None) => break,
             }
         }
-        let comes_back_at = not_before(self.clock.now().plus_millis(UNANSWERED_MILLIS));
-        Taken::PassOn(request.entry, comes_back_at)
+        Taken::PassOn(request.entry, self.comes_back_at(hops))
     }
 
     /// Ends a job whose last holder died with its attempts used up.
-    async fn fail_run_out(&self, request: ClaimRequest, job: &Job) -> Taken {
+    async fn fail_run_out(&self, request: ClaimRequest, job: &Job, hops: u32) -> Taken {
         let ClaimRequest { entry, now, attempts_max, .. } = request;
         let reason = job
             .reason
@@ -82,10 +84,13 @@ where
             Ok(ending) => Taken::Ended(ending),
             Err(error) => {
                 tracing::warn!(?error, job_id = %entry.job_id, "failure not recorded");
-                let at = not_before(self.clock.now().plus_millis(UNANSWERED_MILLIS));
-                Taken::PassOn(entry, at)
+                Taken::PassOn(entry, self.comes_back_at(hops))
             }
         }
+    }
+
+    fn comes_back_at(&self, hops: u32) -> Instant {
+        not_before(self.clock.now().plus_seconds(unanswered_seconds(hops)))
     }
 }
 

@@ -83,7 +83,7 @@ where
             .enumerate()
             .map(|(position, entry)| {
                 let token = ClaimToken::of(self.invocation, message, position);
-                self.claim_entry(entry.clone(), token, channel.retry.attempts_max)
+                self.claim_entry(entry.clone(), token, channel.retry.attempts_max, pack.hops)
             })
             .collect();
         let taken: Vec<_> = stream::iter(claims).buffer_unordered(WRITES_AT_ONCE).collect().await;
