@@ -31,7 +31,7 @@ const TIME_AND_CHANCE: [&str; 12] = [
 const MAY_NAME_THEM: [(&str, &str); 5] = [
     ("shared/aws/src/", "the adapters are the outside"),
     ("functions/", "only as main.rs, see below"),
-    ("infra/cli/", "the operator's tool reads the clock of its own machine"),
+    ("infra/cli/", "the operator's tool and its tests run by the clock of their own machine"),
     ("tests/", "seeds, and the tests of real delays on the emulator"),
     ("shared/domain/tests/laws/arbitrary.rs", "draws the seed of a run and prints it"),
 ];

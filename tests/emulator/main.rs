@@ -1,1 +1,10 @@
-//! The deployed template on the emulator, end to end.
+//! The deployed template on the emulator, end to end. `make test` starts a stack and runs this
+//! beside it; the stack's names are in the environment.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod adapters;
+mod deliveries;
+mod http_api;
+mod policy;
+mod stack;

@@ -94,7 +94,8 @@ pub(crate) async fn delete_job<P: Ports>(
     Extension(call): Extension<Call>,
 ) -> Handled {
     let id = job_id(&call)?;
-    match cancel_job(&state.jobs, &state.clock, &id, state.retention_seconds).await {
+    let cancelling = cancel_job(&state.jobs, &state.clock, &id, state.retention_seconds);
+    match state.in_time(cancelling).await? {
         CancelAnswer::Cancelled(job) => {
             Ok(Tally::of_cancel().onto(shown(StatusCode::OK, &job, None)))
         }

@@ -259,3 +259,54 @@ pub(crate) fn unknown_field(name: &str, of: &str) -> FieldProblem {
     }
     FieldProblem::new(shown, format!("is not a field of {of}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Kind; 19] = [
+        Kind::BodyNotUtf8,
+        Kind::BodyNotJson,
+        Kind::NotAnObject,
+        Kind::RequestTooLarge,
+        Kind::PayloadTooLarge,
+        Kind::InvalidFields,
+        Kind::InvalidJobId,
+        Kind::DuplicateJobId,
+        Kind::BulkSize,
+        Kind::InvalidIdempotencyKey,
+        Kind::IdempotencyKeyReused,
+        Kind::Conflict,
+        Kind::TooLate,
+        Kind::MaybeSent,
+        Kind::NotFound,
+        Kind::NoSuchRoute,
+        Kind::MethodNotAllowed,
+        Kind::Unavailable,
+        Kind::Internal,
+    ];
+
+    #[test]
+    fn the_documentation_lists_exactly_the_problems_that_there_are() {
+        let page = include_str!("../../../docs/http-api.md");
+        let (_, table) = page.split_once("| type | status | when |").unwrap();
+        let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+        let mut documented: Vec<_> =
+            rows.map(|row| row.splitn(4, '|').skip(1).take(2).collect::<String>()).collect();
+        documented.sort_unstable();
+        let mut known = ALL.map(|kind| {
+            let (status, name, _) = kind.parts();
+            format!(" `{name}`  {} ", status.as_u16())
+        });
+        known.sort_unstable();
+        assert_eq!(documented, known);
+    }
+
+    #[test]
+    fn a_fault_of_the_services_own_tells_the_caller_nothing_of_it() {
+        let problem = Problem::internal("secret");
+        let body = serde_json::to_string(&problem.body()).unwrap();
+        assert!(!body.contains("secret"), "{body}");
+        assert_eq!(problem.into_response().status(), 500);
+    }
+}

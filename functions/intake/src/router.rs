@@ -15,10 +15,9 @@ use spillway_domain::time::Instant;
 use crate::handler;
 use crate::problem::Problem;
 
-/// How long after its beginning a call still begins a write or sends a message again, in seconds. A
-/// write that begins then may take two calls on the store and its message one on the queue, of 5 s
-/// each: together within the function's time-out of 20 s.
-const BEGINNING_SECONDS_MAX: i64 = 4;
+/// How long a call may take from its beginning to its answer, in seconds: within the function's
+/// time-out of 20 s, so that a caller is told what is known.
+const ANSWER_SECONDS_MAX: i64 = 17;
 
 /// The ports that intake needs: the jobs table, the queues, the clock and the settings' source.
 pub trait Ports: Send + Sync + 'static {
@@ -75,6 +74,18 @@ impl<P: Ports> IntakeState<P> {
         Ok((now, settings))
     }
 
+    /// Waits for a call's work as long as there is time to answer. Work that is given up may be done
+    /// or not.
+    pub(crate) async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, Problem> {
+        let time_is_over =
+            self.clock.sleep_until(self.clock.now().plus_seconds(ANSWER_SECONDS_MAX));
+        tokio::select! {
+            biased;
+            done = work => Ok(done),
+            () = time_is_over => Err(Problem::unavailable(None)),
+        }
+    }
+
     /// Chooses an id.
     pub(crate) fn new_id(&self) -> Result<JobId, Problem> {
         JobId::new((self.new_id)()).map_err(Problem::internal)
@@ -93,7 +104,7 @@ impl<P: Ports> IntakeState<P> {
             clock: &self.clock,
             lookahead: self.lookahead,
             shards: settings.shards.writers,
-            until: now.plus_seconds(BEGINNING_SECONDS_MAX),
+            until: now.plus_seconds(ANSWER_SECONDS_MAX),
         };
         acceptor.accept(submissions).await
     }

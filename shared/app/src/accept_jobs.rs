@@ -1,8 +1,9 @@
 //! Accepting jobs: each is created, rescheduled, found unchanged, or refused (R1 to R9).
 
 use std::collections::HashSet;
+use std::pin::pin;
 
-use futures::future;
+use futures::future::{self, Either};
 use futures::stream::{self, StreamExt};
 use spillway_domain::acceptance::{Acceptance, Refusal, Submission, acceptance, contract_at};
 use spillway_domain::bucket::ShardCount;
@@ -19,6 +20,10 @@ use crate::send_messages::{PendingMessage, send_messages};
 /// How many jobs of one call are written at once: a full call of 500 takes eight rounds, and one
 /// function does not use up the 1,000 writes a second of a partition by itself.
 const WRITES_AT_ONCE: usize = 64;
+
+/// What is kept of a call's time for the messages of what was written, in milliseconds: one call on
+/// the queue at its slowest.
+const SENDING_MILLIS: i64 = 5_000;
 
 /// What an accepted job's write changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,7 +61,7 @@ pub struct Acceptor<'a, S, Q, C> {
     pub lookahead: Lookahead,
     /// The shards that buckets are chosen from: the writers' count.
     pub shards: ShardCount,
-    /// From here on no write begins, and no message is sent again.
+    /// When the answer is given at the latest. What is not known by then is unavailable.
     pub until: Instant,
 }
 
@@ -66,7 +71,7 @@ impl<S: Intake, Q: JobQueue, C: Clock> Acceptor<'_, S, Q, C> {
     /// A job that is due soon is staged here, after its write was answered and before its own
     /// answer is given: prefetch may have read its bucket already (R9).
     pub async fn accept(&self, submissions: Vec<Submission>) -> Vec<Answer> {
-        let mut answers = self.write_all(submissions).await;
+        let mut answers = self.write_all(&submissions).await;
         let unsent = self.stage_due_soon(&answers).await;
         for answer in &mut answers {
             if matches!(answer, Answer::Accepted(_, job) if unsent.contains(&job.id)) {
@@ -76,24 +81,26 @@ impl<S: Intake, Q: JobQueue, C: Clock> Acceptor<'_, S, Q, C> {
         answers
     }
 
-    async fn write_all(&self, submissions: Vec<Submission>) -> Vec<Answer> {
-        let writes: Vec<_> = submissions
-            .into_iter()
-            .enumerate()
-            .map(|(place, submission)| async move { (place, self.write(&submission).await) })
+    /// Writes until the time is over. A write that is under way then is given up: it may be done or
+    /// not.
+    async fn write_all(&self, submissions: &[Submission]) -> Vec<Answer> {
+        let mut answers = vec![Answer::Unavailable; submissions.len()];
+        let writes: Vec<_> = answers
+            .iter_mut()
+            .zip(submissions)
+            .map(|(answer, submission)| async move { *answer = self.write(submission).await })
             .collect();
-        let mut answers: Vec<_> =
-            stream::iter(writes).buffer_unordered(WRITES_AT_ONCE).collect().await;
-        answers.sort_unstable_by_key(|(place, _)| *place);
-        answers.into_iter().map(|(_, answer)| answer).collect()
+        let time_is_over = self.clock.sleep_until(self.until.plus_millis(-SENDING_MILLIS));
+        stream::iter(writes)
+            .buffer_unordered(WRITES_AT_ONCE)
+            .take_until(time_is_over)
+            .collect::<()>()
+            .await;
+        answers
     }
 
     async fn write(&self, submission: &Submission) -> Answer {
-        let now = self.clock.now();
-        if now >= self.until {
-            return Answer::Unavailable;
-        }
-        match self.try_write(submission, now).await {
+        match self.try_write(submission, self.clock.now()).await {
             Ok(answer) => answer,
             Err(error) => {
                 log_unavailable(&submission.id, &error);
@@ -169,11 +176,22 @@ impl<S: Intake, Q: JobQueue, C: Clock> Acceptor<'_, S, Q, C> {
             Answer::Accepted(_, job) if self.is_due_soon(job, now) => Some(DueJob::of(job)),
             _ => None,
         });
-        let (exact, movable): (Vec<_>, Vec<_>) =
-            packs(due_soon).into_iter().partition(|pack| pack.key.lane == Lane::Exact);
-        let (exact, movable) =
-            future::join(self.send(Lane::Exact, exact), self.send(Lane::Movable, movable)).await;
-        exact.into_iter().chain(movable).collect()
+        let packs = packs(due_soon);
+        let mut unsent = packs.iter().flat_map(job_ids).collect();
+        if packs.is_empty() {
+            return unsent;
+        }
+        let (exact, movable) = packs.into_iter().partition(|pack| pack.key.lane == Lane::Exact);
+        let sending =
+            future::join(self.send(Lane::Exact, exact), self.send(Lane::Movable, movable));
+        let time_is_over = self.clock.sleep_until(self.until);
+        match future::select(pin!(sending), pin!(time_is_over)).await {
+            Either::Left(((exact, movable), _)) => {
+                unsent = exact.into_iter().chain(movable).collect();
+            }
+            Either::Right(_) => tracing::error!(jobs = unsent.len(), "the queues did not answer"),
+        }
+        unsent
     }
 
     fn is_due_soon(&self, job: &Job, now: Instant) -> bool {
@@ -192,19 +210,19 @@ impl<S: Intake, Q: JobQueue, C: Clock> Acceptor<'_, S, Q, C> {
         let messages = packs.iter().map(pending).collect();
         let answers = send_messages(self.queue, self.clock, lane, messages, self.until).await;
         let mut unsent = Vec::new();
-        for (pack, answer) in packs.into_iter().zip(answers) {
+        for (pack, answer) in packs.iter().zip(answers) {
             if let Err(error) = answer {
-                tracing::error!(
-                    lane = lane.as_str(),
-                    jobs = pack.entries.len(),
-                    ?error,
-                    "a pack was not sent"
-                );
-                unsent.extend(pack.entries.into_iter().map(|entry| entry.job_id));
+                let (lane, jobs) = (lane.as_str(), pack.entries.len());
+                tracing::error!(lane, jobs, ?error, "a pack was not sent");
+                unsent.extend(job_ids(pack));
             }
         }
         unsent
     }
+}
+
+fn job_ids(pack: &Pack) -> impl Iterator<Item = JobId> {
+    pack.entries.iter().map(|entry| entry.job_id.clone())
 }
 
 /// Says that a row was there and is not any more: its time to live ran out in between.

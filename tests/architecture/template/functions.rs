@@ -39,10 +39,13 @@ fn variables(template: &Value, function: &str) -> Vec<(String, String)> {
     both.map(|(name, value)| (name.clone(), deployed(template, value))).collect()
 }
 
+/// Tells the value of a variable.
+type Lookup<'a> = dyn Fn(&str) -> Option<String> + 'a;
+
 /// Reads a function's settings from the template and tells which variables were asked for.
 fn read_settings<T: Debug>(
     function: &str,
-    read: fn(&dyn Fn(&str) -> Option<String>) -> Result<T, ConfigError>,
+    read: fn(&Lookup<'_>) -> Result<T, ConfigError>,
 ) -> (T, BTreeSet<String>, BTreeSet<String>) {
     let variables = variables(&template(), function);
     let asked = RefCell::new(BTreeSet::new());

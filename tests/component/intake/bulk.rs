@@ -199,15 +199,27 @@ fn exact_and_movable_jobs_of_one_call_go_to_their_own_queues() {
 }
 
 #[test]
-fn a_call_that_has_taken_too_long_begins_no_more_writes() {
+fn a_call_that_takes_too_long_is_answered_with_what_is_known_by_then() {
     let api = Api::new();
     api.outside.faults.on_every(Operation::Create, Fault::Slow(2_500));
-    let answer = api.post(&jobs(300, &json!({})));
+    let answer = api.post(&jobs(400, &json!({})));
     assert_true(&api, &answer);
-    // Two rounds of 64 begin within 4 s; the rest is left to the caller.
+    // Four rounds of 64 end within 12 s; the fifth is given up, and the rest not begun.
     let created = answer.statuses().iter().filter(|status| **status == "created").count();
-    assert_eq!((created, api.outside.store.jobs().len()), (128, 128));
-    assert_eq!(api.outside.clock.now(), at("2026-12-01T08:00:05Z"));
+    assert_eq!((created, api.outside.store.jobs().len()), (256, 256));
+    assert_eq!(api.outside.clock.now(), at("2026-12-01T08:00:12Z"));
+}
+
+#[test]
+fn one_write_that_never_ends_holds_up_no_other() {
+    for fault in [Fault::Hang, Fault::HangAfter] {
+        let api = Api::new();
+        api.outside.faults.on_call(Operation::Create, 1, fault);
+        let answer = api.post(&jobs(500, &json!({})));
+        assert_true(&api, &answer);
+        assert_eq!(answer.statuses()[0], "unavailable");
+        assert_eq!(answer.statuses()[1..], ["created"; 499]);
+    }
 }
 
 #[test]

@@ -150,6 +150,18 @@ fn a_row_that_never_keeps_still_ends_a_cancel_after_a_bounded_number_of_looks() 
 }
 
 #[test]
+fn a_cancel_that_is_never_answered_is_unavailable_within_the_functions_time() {
+    for fault in [Fault::Hang, Fault::HangAfter] {
+        let api = Api::new();
+        api.put("a", &spec(json!({})));
+        api.outside.faults.on_next(Operation::Cancel, fault);
+        assert_eq!(api.delete("a").problem(), "unavailable");
+        assert_eq!(api.outside.clock.now(), at("2026-12-01T08:00:17Z"));
+        assert_eq!(api.delete("a").text("state"), "cancelled");
+    }
+}
+
+#[test]
 fn of_racing_cancels_and_claims_each_says_what_happened() {
     let now = at("2026-12-01T08:59:59Z");
     for seed in 0..200 {

@@ -142,19 +142,39 @@ fn a_message_that_the_queue_does_not_take_at_first_is_sent_again() {
 
 #[test]
 fn a_job_that_is_stored_but_could_not_be_sent_is_unavailable_and_trying_again_is_safe() {
-    for (fault, calls) in [(Fault::FailBefore, 2..=20), (Fault::Refuse, 1..=1)] {
+    for (fault, calls) in [(Fault::FailBefore, 10..=30), (Fault::Refuse, 1..=1)] {
         let api = Api::at(at("2026-12-01T08:58:00Z"));
         api.outside.faults.on_every(Operation::SendBatch, fault);
         let answer = api.put("a", &spec(json!({})));
         assert_eq!((answer.status, answer.problem()), (503, "unavailable"));
         assert_eq!(answer.header("retry-after").as_deref(), Some("1"));
         assert!(calls.contains(&api.outside.faults.call_count(Operation::SendBatch)), "{fault:?}");
-        assert!(api.outside.clock.now() <= at("2026-12-01T08:58:04Z"), "a bounded time");
+        assert!(api.outside.clock.now() <= at("2026-12-01T08:58:17Z"), "within its time");
         let stored = api.outside.store.job("a").unwrap();
         api.outside.faults.stop();
         assert_eq!(api.put("a", &spec(json!({}))).text("status"), "unchanged");
         assert_eq!((api.outside.store.job("a"), sent_count(&api)), (Some(stored), 1));
     }
+}
+
+#[test]
+fn a_queue_that_never_answers_is_not_waited_for_beyond_the_functions_time() {
+    for fault in [Fault::Hang, Fault::HangAfter] {
+        let api = Api::at(at("2026-12-01T08:58:00Z"));
+        api.outside.faults.on_next(Operation::SendBatch, fault);
+        let answer = api.put("a", &spec(json!({})));
+        assert_eq!((answer.status, answer.problem()), (503, "unavailable"));
+        assert_eq!(api.outside.clock.now(), at("2026-12-01T08:58:17Z"));
+        assert_eq!(api.put("a", &spec(json!({}))).text("status"), "unchanged");
+    }
+}
+
+#[test]
+fn a_store_that_never_answers_is_not_waited_for_beyond_the_functions_time() {
+    let api = Api::new();
+    api.outside.faults.on_next(Operation::Create, Fault::Hang);
+    assert_eq!(api.put("a", &spec(json!({}))).status, 503);
+    assert_eq!(api.outside.clock.now(), at("2026-12-01T08:00:12Z"));
 }
 
 #[test]
