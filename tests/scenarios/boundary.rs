@@ -43,7 +43,7 @@ fn a_job_created_at_any_second_around_its_staging_is_delivered_once() {
 #[test]
 fn a_lagging_index_loses_nothing_at_the_boundary() {
     let service = created_around_the_tick(1_000, |service| {
-        service.outside.store.set_index_lag_millis(90_000)
+        service.outside.store.set_index_lag_millis(90_000);
     });
     service.assert_each_delivered_once();
 }

@@ -224,7 +224,9 @@ fn a_crash_at_any_await_of_an_invocation_loses_nothing() {
         let id: TaskId = driver.spawn(async move {
             let failed = first.dispatch(Lane::Exact, 0, batch).await;
             assert!(failed.is_empty());
-            kept.iter().for_each(|message| first.outside.queue.delete(message));
+            for message in &kept {
+                first.outside.queue.delete(message);
+            }
         });
         driver.crash_after_polls(id, polls);
         driver.run_for_seconds(5);

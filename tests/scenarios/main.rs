@@ -1,5 +1,7 @@
 //! Whole lives of jobs over the in-memory ports, in virtual time, with what goes wrong on the way.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
+
 mod boundary;
 mod cancel_and_reschedule;
 mod dispatch_crashes;

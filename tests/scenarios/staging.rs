@@ -25,6 +25,12 @@ fn far_jobs(count: i64) -> (Service, Driver<'static>) {
     (service, driver)
 }
 
+fn lose_all_messages(service: &Service) {
+    for lane in Lane::ALL {
+        service.outside.queue.purge(lane);
+    }
+}
+
 #[test]
 fn each_tick_stages_what_is_due_for_it_and_moves_the_watermark() {
     let (service, mut driver) = far_jobs(300);
@@ -115,7 +121,7 @@ fn reconcile_stages_what_the_queue_lost() {
     let lost = service.outside.queue.message_count(Lane::Exact)
         + service.outside.queue.message_count(Lane::Movable);
     assert!(lost > 0);
-    Lane::ALL.map(|lane| service.outside.queue.purge(lane));
+    lose_all_messages(&service);
     service.start_dispatch(&driver);
     driver.run_until(at("2026-12-01T09:03:00Z"));
     assert_ne!(service.state("job-1"), State::Delivered);
@@ -131,7 +137,7 @@ fn reconcile_takes_over_what_a_dead_holder_left() {
     service.outside.faults.on_every(Operation::Claim, Fault::CrashAfter);
     driver.run_until(at("2026-12-01T09:00:02Z"));
     service.outside.faults.stop();
-    Lane::ALL.map(|lane| service.outside.queue.purge(lane));
+    lose_all_messages(&service);
     driver.run_until(at("2026-12-01T09:30:00Z"));
     service.assert_each_delivered_once();
 }
@@ -144,7 +150,7 @@ fn reconcile_leaves_the_jobs_of_a_paused_channel_where_they_are() {
     });
     service.start_ticks(&driver);
     driver.run_until(at("2026-12-01T09:20:00Z"));
-    Lane::ALL.map(|lane| service.outside.queue.purge(lane));
+    lose_all_messages(&service);
     let before = service.outside.faults.call_count(Operation::SendBatch);
     driver.run_until(at("2026-12-01T12:00:00Z"));
     assert_eq!(service.outside.faults.call_count(Operation::SendBatch), before);
