@@ -34,6 +34,8 @@ pub struct Arrival {
     pub sent_at: Instant,
     /// When the channel's queue took it.
     pub arrived_at: Instant,
+    /// Which attempt it was, from 1.
+    pub attempt: u32,
 }
 
 /// The queues being read.
@@ -162,6 +164,7 @@ fn arrival(message: &Message, read_at: Instant) -> Option<Arrival> {
         job_id: body.job_id,
         sent_at: instant(&body.sent_at)?,
         arrived_at: taken_at.unwrap_or(read_at),
+        attempt: body.attempt,
     })
 }
 
@@ -169,6 +172,7 @@ fn arrival(message: &Message, read_at: Instant) -> Option<Arrival> {
 struct Body {
     job_id: String,
     sent_at: String,
+    attempt: u32,
 }
 
 /// What a bus puts around a delivery.
@@ -205,6 +209,7 @@ mod tests {
         assert_eq!(arrival.job_id, "demo-1");
         assert_eq!(arrival.sent_at, Instant::from_millis(2_003));
         assert_eq!(arrival.arrived_at, read_at);
+        assert_eq!(arrival.attempt, 1);
     }
 
     #[test]
@@ -226,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_message_that_is_no_delivery_is_left_alone() {
-        for body in ["", "hello", "{}", r#"{"job_id":"a","sent_at":"yesterday"}"#] {
+        for body in ["", "hello", "{}", r#"{"job_id":"a","sent_at":"yesterday","attempt":1}"#] {
             assert_eq!(arrival(&message(body), Instant::from_millis(0)), None, "{body}");
         }
     }

@@ -20,8 +20,8 @@ use crate::stack::Stack;
 use crate::terminal::{Progress, print, tell};
 use crate::trial::{Moment, Trial};
 
-/// How many lost jobs are looked up.
-const LOST_JOBS_SHOWN: usize = 5;
+/// How many jobs are named of those with which the same thing is wrong.
+const JOBS_SHOWN: usize = 5;
 
 /// Runs the demonstration.
 ///
@@ -93,17 +93,24 @@ fn show(progress: &mut Progress, moment: Moment) {
     progress.show(moment.delivered, &words);
 }
 
-/// Tells why jobs were not accepted, and what the stack knows of those that were lost.
+/// Tells why jobs were not accepted, how some came to be wrong, and what the stack knows of those
+/// that were lost.
 async fn tell_troubles(stack: &Stack, report: &Report) -> Result<(), Failure> {
     for reason in &report.not_accepted_because {
         tell(&format!("not accepted: {reason}"));
     }
-    let lost: Vec<_> = report.lost_job_ids.iter().take(LOST_JOBS_SHOWN).cloned().collect();
+    for wrong in report.wrong_deliveries.iter().take(JOBS_SHOWN) {
+        let sent = wrong.sent.iter().map(|it| format!("attempt {} at {}", it.attempt, it.at));
+        let sent = sent.collect::<Vec<_>>().join(", ");
+        let (job_id, earliest_at) = (&wrong.job_id, &wrong.earliest_at);
+        tell(&format!("twice or early: {job_id}, not before {earliest_at}: {sent}"));
+    }
+    let lost: Vec<_> = report.lost_job_ids.iter().take(JOBS_SHOWN).cloned().collect();
     let api = Api::new(&stack.url);
-    let look_up = move || lost.into_iter().map(|id| (api.job(&id), id)).collect::<Vec<_>>();
+    let look_up = move || lost.into_iter().map(|id| (api.whereabouts(&id), id)).collect::<Vec<_>>();
     let found = tokio::task::spawn_blocking(look_up).await.map_err(|e| Failure::of(&e))?;
-    for (row, id) in found {
-        tell(&format!("lost: {id}: {row}"));
+    for (whereabouts, id) in found {
+        tell(&format!("lost: {id}: {whereabouts}"));
     }
     Ok(())
 }

@@ -32,6 +32,28 @@ pub struct Report {
     pub not_accepted_because: Vec<String>,
     /// The jobs that were accepted and did not arrive.
     pub lost_job_ids: Vec<String>,
+    /// The jobs that arrived more than once, or before they may, with all their deliveries.
+    pub wrong_deliveries: Vec<WrongDeliveries>,
+}
+
+/// All deliveries of a job with which something is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WrongDeliveries {
+    /// The job.
+    pub job_id: String,
+    /// When it may be sent.
+    pub earliest_at: String,
+    /// When and by which attempts it was sent, in the order of arrival.
+    pub sent: Vec<Sent>,
+}
+
+/// One delivery.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Sent {
+    /// Which attempt it was, from 1.
+    pub attempt: u32,
+    /// When it was sent.
+    pub at: String,
 }
 
 /// The outcome of the jobs of one class.
@@ -98,15 +120,16 @@ impl Report {
         let mut total = Tally::default();
         let mut classes: BTreeMap<Option<String>, Tally> = BTreeMap::new();
         let mut reasons: Vec<String> = Vec::new();
-        let mut lost_job_ids = Vec::new();
+        let (mut lost_job_ids, mut wrong_deliveries) = (Vec::new(), Vec::new());
         for (job, answer) in &trial.jobs {
             let of_class = classes.entry(job.class.clone()).or_default();
             let arrived = arrivals.get(job.job_id.as_str());
             total.add(answer.as_ref().ok(), arrived);
             of_class.add(answer.as_ref().ok(), arrived);
-            match answer {
-                Ok(_) if arrived.is_none() => lost_job_ids.push(job.job_id.clone()),
-                Err(reason) if !reasons.contains(reason) => reasons.push(reason.clone()),
+            match (answer, arrived) {
+                (Ok(_), None) => lost_job_ids.push(job.job_id.clone()),
+                (Ok(times), Some(arrived)) => wrong_deliveries.extend(arrived.wrong(times)),
+                (Err(reason), _) if !reasons.contains(reason) => reasons.push(reason.clone()),
                 _ => {}
             }
         }
@@ -120,6 +143,7 @@ impl Report {
             seconds,
             not_accepted_because: reasons,
             lost_job_ids,
+            wrong_deliveries,
         }
     }
 
@@ -130,12 +154,10 @@ impl Report {
     }
 }
 
-/// The deliveries of one job.
+/// The deliveries of one job: at least one, in the order of arrival.
 struct Arrived<'t> {
     first: &'t Arrival,
-    /// The least instant that any of them shows.
-    earliest_at: Instant,
-    count: u64,
+    all: Vec<&'t Arrival>,
 }
 
 impl<'t> Arrived<'t> {
@@ -144,16 +166,32 @@ impl<'t> Arrived<'t> {
         let mut by_job: HashMap<&str, Self> = HashMap::new();
         // The same delivery, handed out again by the queue, is none of its own.
         for arrival in arrivals.iter().filter(|arrival| keys.insert(&arrival.key)) {
-            let shown_at = arrival.sent_at.min(arrival.arrived_at);
-            let new = Self { first: arrival, earliest_at: shown_at, count: 0 };
+            let new = Self { first: arrival, all: Vec::new() };
             let arrived = by_job.entry(&arrival.job_id).or_insert(new);
-            arrived.count += 1;
-            arrived.earliest_at = arrived.earliest_at.min(shown_at);
+            arrived.all.push(arrival);
             if arrival.sent_at < arrived.first.sent_at {
                 arrived.first = arrival;
             }
         }
         by_job
+    }
+
+    fn is_twice(&self) -> bool {
+        self.all.len() > 1
+    }
+
+    /// Tells whether any delivery was sent or arrived before it may.
+    fn is_early(&self, times: &Times) -> bool {
+        self.all.iter().any(|it| it.sent_at.min(it.arrived_at) < times.earliest_at)
+    }
+
+    fn wrong(&self, times: &Times) -> Option<WrongDeliveries> {
+        let sent = |it: &&Arrival| Sent { attempt: it.attempt, at: rfc_3339(it.sent_at) };
+        (self.is_twice() || self.is_early(times)).then(|| WrongDeliveries {
+            job_id: self.first.job_id.clone(),
+            earliest_at: rfc_3339(times.earliest_at),
+            sent: self.all.iter().map(sent).collect(),
+        })
     }
 }
 
@@ -176,8 +214,8 @@ impl Tally {
             return;
         };
         self.row.delivered += 1;
-        self.row.twice += u64::from(arrived.count > 1);
-        self.row.early += u64::from(arrived.earliest_at < times.earliest_at);
+        self.row.twice += u64::from(arrived.is_twice());
+        self.row.early += u64::from(arrived.is_early(times));
         self.sent_after.push(arrived.first.sent_at.millis_since(times.due_at));
         self.arrived_after.push(arrived.first.arrived_at.millis_since(times.due_at));
     }
@@ -251,7 +289,7 @@ mod tests {
     fn arrival(key: &str, id: &str, sent_millis: i64) -> Arrival {
         let sent_at = Instant::from_millis(sent_millis);
         let (key, job_id) = (key.to_owned(), id.to_owned());
-        Arrival { key, job_id, sent_at, arrived_at: sent_at.plus_millis(5) }
+        Arrival { key, job_id, sent_at, arrived_at: sent_at.plus_millis(5), attempt: 1 }
     }
 
     fn report(jobs: &[(JobRequest, Answer)], arrivals: &[Arrival]) -> Report {
@@ -292,6 +330,8 @@ mod tests {
         let arrivals = [arrival("1", "a", 10_000), arrival("2", "a", 10_900)];
         let report = report(&[job("a", 10)], &arrivals);
         assert_eq!((report.total.twice, report.total.delivered), (1, 1));
+        assert_eq!(report.wrong_deliveries[0].job_id, "a");
+        assert_eq!(report.wrong_deliveries[0].sent[1].at, "1970-01-01T00:00:10.9Z");
         assert!(!report.is_clean());
     }
 

@@ -77,11 +77,21 @@ impl Api {
         jobs.chunks(BULK_JOBS_MAX).flat_map(|chunk| self.schedule_chunk(chunk, &now)).collect()
     }
 
-    /// Reads a job, as the answer's text or why there is none. Blocks.
-    pub fn job(&self, job_id: &str) -> String {
+    /// Reads what has become of a job, in words; or why that cannot be told. Blocks.
+    pub fn whereabouts(&self, job_id: &str) -> String {
         let call = self.agent.get(format!("{}/{job_id}", self.jobs_url)).call();
-        let read = call.and_then(|mut response| response.body_mut().read_to_string());
-        read.unwrap_or_else(|error| error.to_string()).trim().to_owned()
+        let read = call.and_then(|mut response| {
+            let status = response.status().as_u16();
+            response.body_mut().read_json::<JobState>().map(|job| (status, job))
+        });
+        match read {
+            Ok((_, JobState { state: Some(state), attempts, reason })) => {
+                let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+                format!("{state} after {} attempts{reason}", attempts.unwrap_or(0))
+            }
+            Ok((status, _)) => format!("status {status}"),
+            Err(error) => error.to_string(),
+        }
     }
 
     fn schedule_chunk(&self, jobs: &[JobRequest], now: &impl Fn() -> Instant) -> Vec<Answer> {
@@ -169,6 +179,13 @@ struct BulkResult {
 struct JobAnswer {
     earliest_at: String,
     due_at: String,
+}
+
+#[derive(Deserialize)]
+struct JobState {
+    state: Option<String>,
+    attempts: Option<u32>,
+    reason: Option<String>,
 }
 
 impl BulkResult {

@@ -63,7 +63,7 @@ fn lost_jobs_are_counted_in_plain_text_and_looked_up_and_have_status_1() {
     assert!(table.contains("\nthe busiest second: 2,000 asked for, "), "{table}");
     assert!(!table.contains('\u{1b}') && !told.contains('\u{1b}'));
     assert_eq!(told.matches("\nlost: demo-").count(), 5, "{told}");
-    assert!(told.contains(": {\"state\":\"scheduled\"}\n"), "{told}");
+    assert!(told.contains(": scheduled after 2 attempts\n"), "{told}");
     assert_eq!(output.status.code(), Some(1));
 }
 

@@ -100,7 +100,7 @@ impl StubStack {
         let (status, answer) = if head.starts_with("post /api/v1/jobs ") {
             self.schedule(&body)
         } else if head.starts_with("get /api/v1/jobs/") {
-            ("200 OK", json!({ "state": "scheduled" }))
+            ("200 OK", json!({ "state": "scheduled", "attempts": 2 }))
         } else if head.contains("amazonsqs.receivemessage") {
             ("200 OK", self.receive(&body))
         } else {
