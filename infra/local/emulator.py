@@ -1,4 +1,4 @@
-"""Runs ministack with the timing and the permissions of AWS.
+"""Runs ministack with the timing of AWS, and its permissions when asked to.
 
 Its port and its address come from the environment that stack.py gives it.
 """

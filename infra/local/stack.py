@@ -5,7 +5,8 @@
     stack.py down          end what `up` began
     stack.py run COMMAND   run a command with the environment of a fresh stack, then end it
 
-With AWS_ENDPOINT_URL set, `up` deploys to what runs there and starts nothing.
+With SPILLWAY_ENFORCE_ROLES=true, an emulator that it starts holds each function
+to its role. With AWS_ENDPOINT_URL set, `up` deploys to what runs there and starts nothing.
 All state lies in one folder (--folder), where stack.env tells programs what
 they need to know.
 """
