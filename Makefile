@@ -55,6 +55,7 @@ programs:
 release-check: ## Check that the release binaries are small and start on Amazon Linux 2023
 	cargo build --release $(FUNCTIONS)
 	$(PYTHON) infra/release_check.py $(TARGET_DIR)/release
+	$(PYTHON) infra/cold_start.py $(TARGET_DIR)/release
 
 package: rust-target .venv/deploy ## Build the functions for AWS (ARCH=arm64 or x86_64)
 	PATH="$(CURDIR)/.venv/bin:$$PATH" cargo lambda build --release \

@@ -155,3 +155,31 @@ fn a_finished_row_outlives_the_latest_time_that_its_id_ever_had() {
     assert!(service.outside.clock.now() < at("2026-12-01T08:00:01Z"));
     assert_eq!(service.outside.store.ttl_at("a"), Some(at("2026-12-27T09:00:00Z")));
 }
+
+#[test]
+fn a_message_of_a_former_life_does_nothing_to_an_id_that_was_created_again() {
+    let service = Service::at(at("2026-12-01T08:59:30Z"));
+    let mut driver = service.outside.driver();
+    driver.run(service.accept(vec![("a".into(), job_spec(at(DUE)))]));
+    let old = service.outside.queue.receive(spillway_domain::precision::Lane::Exact);
+    assert!(old.is_empty(), "its message is still delayed");
+    driver.run(service.cancel("a"));
+    service.outside.clock.advance_seconds(20);
+    // The row is deleted once it is outlived; here at once.
+    let mut other_life = service.outside.store.job("a").unwrap();
+    let later = JobSpec { payload: payload("2"), ..job_spec(at("2026-12-01T09:01:30Z")) };
+    other_life = spillway_domain::job::Job::accepted(
+        other_life.id,
+        later,
+        other_life.contract,
+        service.outside.clock.now(),
+        spillway_testkit::build::shards(8),
+    );
+    service.outside.store.put(other_life);
+    service.start_ticks(&driver);
+    service.start_dispatch(&driver);
+    driver.run_for_seconds(900);
+    let arrivals = service.outside.channel.arrivals_of("a");
+    assert_eq!(arrivals.len(), 1);
+    assert_eq!(arrivals[0].delivery.sent_at, at("2026-12-01T09:01:30Z"));
+}
