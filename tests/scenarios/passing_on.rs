@@ -102,3 +102,24 @@ fn entries_that_cannot_be_passed_on_bring_their_message_back() {
     let ids: Vec<_> = batch.iter().map(|message| message.id.clone()).collect();
     assert_eq!(driver.run(service.dispatch(Lane::Exact, 0, batch)), ids);
 }
+
+#[test]
+fn an_entry_whose_claim_is_not_answered_waits_twice_as_long_with_every_hop() {
+    let service = Service::at(at("2026-12-01T08:59:59Z"));
+    let mut driver = service.outside.driver();
+    service.put_staged([exact_job("a", at(DUE), at("2026-12-01T08:00:00Z"))]);
+    service.outside.faults.on_every(Operation::Claim, Fault::FailBefore);
+    service.start_dispatch(&driver);
+    driver.run_for_seconds(300);
+    let delays: Vec<_> = service
+        .outside
+        .queue
+        .sent(Lane::Exact)
+        .iter()
+        .map(|sent| sent.outgoing.delay_seconds)
+        .collect();
+    assert_eq!(delays[..7], [2, 3, 5, 9, 17, 33, 65]);
+    service.outside.faults.stop();
+    driver.run_for_seconds(120);
+    service.assert_each_delivered_once();
+}
