@@ -108,3 +108,22 @@ fn throttled_invocations_spend_no_attempt_and_no_dead_letter() {
     assert_eq!(service.outside.store.job("a").unwrap().attempts, 1);
     assert!(service.outside.dead_letters.letters().is_empty());
 }
+
+/// A store that takes two seconds for each call: an invocation that claimed all of its batch would
+/// be stopped before it had recorded what it sent, and others would send that again.
+#[test]
+fn a_slow_store_makes_jobs_late_and_none_twice() {
+    let service = Service::at(at("2026-12-01T08:59:00Z"));
+    let mut driver = service.outside.driver();
+    let jobs = (0..500).map(|number| (format!("job-{number}"), job_spec(at(DUE))));
+    driver.run(service.accept(jobs.collect()));
+    for operation in
+        [Operation::Claim, Operation::GiveBack, Operation::Retry, Operation::RecordDelivered]
+    {
+        service.outside.faults.on_every(operation, Fault::Slow(2_000));
+    }
+    service.start_dispatch(&driver);
+    driver.run_for_seconds(3_600);
+    service.assert_each_delivered_once();
+    assert_eq!(service.stopped_count(), 0);
+}

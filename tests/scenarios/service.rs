@@ -2,7 +2,10 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::rc::Rc;
+
+use futures::future::{Either, select};
 
 use spillway_app::accept_jobs::{Acceptor, Answer};
 use spillway_app::cancel_job::{CancelAnswer, cancel_job};
@@ -32,6 +35,7 @@ pub(crate) struct Service {
     pub(crate) lookahead: Lookahead,
     policy: Rc<RefCell<Policy>>,
     invocations: Rc<Cell<u64>>,
+    stopped: Rc<Cell<u64>>,
     reports: Rc<RefCell<Vec<DispatchReport>>>,
 }
 
@@ -43,6 +47,7 @@ impl Service {
             lookahead: Lookahead::from_seconds(60).unwrap(),
             policy: Rc::new(RefCell::new(policy())),
             invocations: Rc::default(),
+            stopped: Rc::default(),
             reports: Rc::default(),
         }
     }
@@ -71,7 +76,7 @@ impl Service {
         let service = self.clone();
         let invocation = move |batch: Vec<ReceivedMessage>| {
             let service = service.clone();
-            async move { service.dispatch(lane, skew_millis, batch).await }
+            async move { service.dispatch_or_be_stopped(lane, skew_millis, batch).await }
         };
         let queue: InMemoryQueue = self.outside.queue.clone();
         let spawner = driver.spawner();
@@ -105,6 +110,33 @@ impl Service {
         stager.stage_jobs(shards(8), &policy).await
     }
 
+    /// Takes a batch as Lambda lets an invocation do: at its time-out it is stopped where it stands,
+    /// and the whole batch comes back.
+    async fn dispatch_or_be_stopped(
+        &self,
+        lane: Lane,
+        skew_millis: i64,
+        batch: Vec<ReceivedMessage>,
+    ) -> Vec<String> {
+        let ids = batch.iter().map(|message| message.id.clone()).collect();
+        let timeout_seconds = if lane == Lane::Exact { 15 } else { 60 };
+        let clock = &self.outside.clock;
+        let stopped_at = clock.now().plus_seconds(timeout_seconds);
+        let run = pin!(self.dispatch(lane, skew_millis, batch));
+        match select(run, pin!(clock.sleep_until(stopped_at))).await {
+            Either::Left((failed_ids, _)) => failed_ids,
+            Either::Right(_) => {
+                self.stopped.set(self.stopped.get() + 1);
+                ids
+            }
+        }
+    }
+
+    /// Counts the invocations that ran into their time-out.
+    pub(crate) fn stopped_count(&self) -> u64 {
+        self.stopped.get()
+    }
+
     /// Takes a batch as an invocation of a dispatch deployment; the ids of what must come back.
     pub(crate) async fn dispatch(
         &self,
@@ -128,6 +160,7 @@ impl Service {
             lookahead: self.lookahead,
             retention_seconds: RETENTION_SECONDS,
             invocation: &format!("invocation-{number}"),
+            began_at: clock.now(),
             deadline,
         };
         let messages: Vec<_> = batch

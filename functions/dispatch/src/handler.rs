@@ -54,7 +54,8 @@ where
     /// When there are no settings to work with; the whole batch comes back.
     pub async fn handle(&self, event: LambdaEvent<SqsEvent>) -> Result<SqsBatchResponse, Error> {
         let deadline = i64::try_from(event.context.deadline).unwrap_or(i64::MAX);
-        let settings = self.settings.at(self.clock.now()).await?;
+        let began_at = self.clock.now();
+        let settings = self.settings.at(began_at).await?;
         let dispatcher = Dispatcher {
             claims: &self.claims,
             queue: &self.queue,
@@ -66,6 +67,7 @@ where
             lookahead: self.lookahead,
             retention_seconds: self.retention_seconds,
             invocation: &event.context.request_id,
+            began_at,
             deadline: Instant::from_millis(deadline).plus_millis(-ANSWERING_MILLIS),
         };
         let (messages, unreadable_ids) = read_messages(event.payload.records);

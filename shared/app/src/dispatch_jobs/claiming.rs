@@ -44,6 +44,9 @@ where
     ) -> Taken {
         // Counted from before the claim is sent, so that no holder outlives it (rule 8).
         let now = self.clock.now();
+        if now > self.claims_until() {
+            return Taken::PassOn(entry, now);
+        }
         let until = self.claim_until(now);
         let mut request = ClaimRequest { entry, token, now, until, attempts_max };
         for _ in 0..CLAIM_TRIES_MAX {

@@ -11,7 +11,10 @@ mod recording;
 mod report;
 mod sending;
 
-use futures::future::join_all;
+use std::pin::pin;
+
+use futures::future::{Either, join_all, select};
+use spillway_domain::attempt::DeliveryRecord;
 use spillway_domain::claim::claim_seconds;
 use spillway_domain::job::{Claim, Job};
 use spillway_domain::pack::PackEntry;
@@ -29,6 +32,13 @@ pub use report::{DeliveryFact, DispatchReport, Ending};
 /// How many writes of a pack are under way at once. Ten packs of a batch then use 160 connections;
 /// a function may have 1,024 files open.
 const WRITES_AT_ONCE: usize = 16;
+/// What an invocation keeps back of its time to send on, in messages, what it could not write, in
+/// milliseconds. Ten of them fit into one call.
+const PASSING_ON_MILLIS: i64 = 1_500;
+/// Claims begin in the first so-manieth part of an invocation's time. What was claimed must be
+/// recorded, which takes as long again, with the hold and the send in between: an invocation that
+/// claims more than it can record would be ended in the middle, and its jobs sent twice.
+const CLAIMING_PART: i64 = 4;
 /// The wait before a write is tried again, in milliseconds; it doubles each time.
 const BACKOFF_MILLIS_MIN: i64 = 50;
 /// The longest wait between two tries of a write, in milliseconds.
@@ -66,6 +76,8 @@ pub struct Dispatcher<'a, J, Q, D, H, C> {
     pub retention_seconds: u32,
     /// Names the invocation; part of every claim's token.
     pub invocation: &'a str,
+    /// When the invocation began.
+    pub began_at: Instant,
     /// Nothing is begun after this.
     pub deadline: Instant,
 }
@@ -90,6 +102,8 @@ enum Step {
     End(Ending),
     /// Nothing, and the job was delivered.
     Delivered(DeliveryFact),
+    /// A message must record the delivery.
+    Record(DeliveryRecord, DeliveryFact),
     /// A message must carry it further.
     Send(Onward),
 }
@@ -135,26 +149,47 @@ where
         now.plus_seconds(i64::from(claim_seconds(self.lane)))
     }
 
-    /// Does a write until it is answered, or until the deadline.
+    /// Tells until when claims begin.
+    fn claims_until(&self) -> Instant {
+        let all_millis = self.deadline.millis_since(self.began_at);
+        self.began_at.plus_millis(all_millis / CLAIMING_PART)
+    }
+
+    /// Tells until when rows are written.
+    fn writes_until(&self) -> Instant {
+        self.deadline.plus_millis(-PASSING_ON_MILLIS)
+    }
+
+    /// Does a write until it is answered, or until there is no more time for it.
     async fn persist<T, F>(&self, write: impl Fn() -> F + Send + Sync) -> ConditionalResult<T>
     where
         F: Future<Output = ConditionalResult<T>> + Send,
         T: Send,
     {
+        let until = self.writes_until();
         let mut backoff_millis = BACKOFF_MILLIS_MIN;
         loop {
-            let error = match write().await {
-                Err(error @ PortError::Transient(_)) => error,
-                answered => return answered,
+            if self.clock.now() >= until {
+                return Err(no_time_left());
+            }
+            let giving_up = pin!(self.clock.sleep_until(until));
+            let error = match select(pin!(write()), giving_up).await {
+                Either::Left((Err(error @ PortError::Transient(_)), _)) => error,
+                Either::Left((answered, _)) => return answered,
+                Either::Right(_) => return Err(no_time_left()),
             };
             let next_try_at = self.clock.now().plus_millis(backoff_millis);
-            if next_try_at > self.deadline {
+            if next_try_at > until {
                 return Err(error);
             }
             self.clock.sleep_until(next_try_at).await;
             backoff_millis = (backoff_millis * 2).min(BACKOFF_MILLIS_MAX);
         }
     }
+}
+
+fn no_time_left() -> PortError {
+    PortError::Transient("the invocation has no time left for it".into())
 }
 
 /// Tells whether a write was done, now or by an earlier call whose answer was lost: then the row

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use futures::future::join_all;
+use futures::future::{join, join_all};
 use futures::stream::{self, StreamExt};
 use spillway_domain::claim::not_before;
 use spillway_domain::job::ClaimToken;
@@ -42,21 +42,24 @@ where
             }
         };
         let mut report = DispatchReport::default();
-        let mut onward = Vec::new();
+        let (mut onward, mut records) = (Vec::new(), Vec::new());
         for step in steps {
             match step {
                 Step::End(ending) => report.count(ending),
                 Step::Send(entry) => onward.push(entry),
-                Step::Delivered(fact) => {
-                    report.count(fact.ending);
-                    report.deliveries.push(fact);
+                Step::Delivered(fact) => report.deliver(fact),
+                Step::Record(record, fact) => {
+                    records.push(record);
+                    report.deliver(fact);
                 }
             }
         }
-        match self.pass_on(pack, onward).await {
+        let (passed_on, recorded) =
+            join(self.pass_on(pack, onward), self.send_records(records)).await;
+        match recorded.and(passed_on) {
             Ok(endings) => endings.into_iter().for_each(|ending| report.count(ending)),
             Err(error) => {
-                tracing::warn!(?error, message_id, "entries not passed on; the message comes back");
+                tracing::warn!(?error, message_id, "entries not sent on; the message comes back");
                 report.failed_message_ids.push(message_id.to_owned());
             }
         }

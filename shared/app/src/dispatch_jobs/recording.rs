@@ -29,7 +29,7 @@ where
     pub(super) async fn settle(&self, pack: &Pack, channel: &Channel, sent: Attempted) -> Step {
         let Attempted { held, outcome, sent_at, answered_at } = sent;
         match after_attempt(&held.job, &held.claim.token, outcome, channel.retry, answered_at) {
-            None => self.record(pack, &held, sent_at, answered_at).await,
+            None => self.record(&held, sent_at, answered_at).await,
             Some(AfterAttempt::Fail { reason }) => {
                 let by = FailedBy::Holder(held.claim.token.clone());
                 match self.fail(&held.job, by, reason).await {
@@ -50,13 +50,7 @@ where
         }
     }
 
-    async fn record(
-        &self,
-        pack: &Pack,
-        held: &Held,
-        sent_at: Instant,
-        delivered_at: Instant,
-    ) -> Step {
+    async fn record(&self, held: &Held, sent_at: Instant, delivered_at: Instant) -> Step {
         let job = &held.job;
         let record = DeliveryRecord {
             job_id: job.id.clone(),
@@ -66,33 +60,33 @@ where
             delivered_at,
             ttl_at: job.ttl_at(delivered_at, self.retention_seconds),
         };
-        let ending = match self.persist(|| self.claims.record_delivered(&record)).await {
-            Ok(answer) if was_done(&answer, &held.entry(), |row| is_own(row, &record)) => {
-                Ending::Delivered
-            }
-            Ok(_) => Ending::DeliveredTwice,
-            Err(error) => {
-                tracing::warn!(?error, job_id = %job.id, "delivery to be recorded by a message");
-                if let Err(error) = self.send_record(record).await {
-                    tracing::error!(?error, job_id = %job.id, "delivery not recorded");
-                    return left_to_run_out(pack, held);
-                }
-                Ending::RecordPassedOn
-            }
-        };
-        Step::Delivered(DeliveryFact {
+        let fact = |ending| DeliveryFact {
             class: job.spec.class.clone(),
             channel: job.spec.channel.clone(),
             lateness_millis: delivered_at.millis_since(job.due_at.max(job.accepted_at)),
             maybe_twice: job.maybe_sent,
             ending,
-        })
+        };
+        match self.persist(|| self.claims.record_delivered(&record)).await {
+            Ok(answer) if was_done(&answer, &held.entry(), |row| is_own(row, &record)) => {
+                Step::Delivered(fact(Ending::Delivered))
+            }
+            Ok(_) => Step::Delivered(fact(Ending::DeliveredTwice)),
+            Err(error) => {
+                tracing::debug!(?error, job_id = %job.id, "delivery to be recorded by a message");
+                Step::Record(record, fact(Ending::RecordPassedOn))
+            }
+        }
     }
 
-    async fn send_record(&self, record: DeliveryRecord) -> Result<(), PortError> {
+    /// Sends the messages that record what could not be written; they answer once all are safe.
+    pub(super) async fn send_records(&self, records: Vec<DeliveryRecord>) -> Result<(), PortError> {
         let release_at = self.clock.now();
-        let message = PendingMessage { message: QueueMessage::Record(record), release_at };
-        send_messages(self.queue, self.clock, self.lane, vec![message], self.deadline)
+        let messages = records
+            .into_iter()
+            .map(|record| PendingMessage { message: QueueMessage::Record(record), release_at })
+            .collect();
+        send_messages(self.queue, self.clock, self.lane, messages, self.deadline)
             .await
             .into_iter()
             .collect()

@@ -83,6 +83,11 @@ impl DispatchReport {
         self
     }
 
+    pub(super) fn deliver(&mut self, fact: DeliveryFact) {
+        self.count(fact.ending);
+        self.deliveries.push(fact);
+    }
+
     pub(super) fn count(&mut self, ending: Ending) {
         *self.endings.entry(ending).or_default() += 1;
     }

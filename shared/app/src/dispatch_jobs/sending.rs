@@ -87,7 +87,8 @@ where
     }
 
     fn at_release(&self, held: &Held, now: Instant) -> AtRelease {
-        let last_at = last_send_at(held.claim.until, self.deadline.plus_millis(-RECORDING_MILLIS));
+        let last_at =
+            last_send_at(held.claim.until, self.writes_until().plus_millis(-RECORDING_MILLIS));
         if held.job.expires_at.is_some_and(|expires_at| expires_at < now) {
             AtRelease::Expire
         } else if now > last_at {
@@ -116,7 +117,7 @@ where
         sent_at: Instant,
     ) -> Vec<SendOutcome> {
         let timeout_millis = i64::from(channel.send_timeout_millis);
-        let give_up_at = sent_at.plus_millis(timeout_millis).min(self.deadline);
+        let give_up_at = sent_at.plus_millis(timeout_millis).min(self.writes_until());
         let unanswered =
             || SendOutcome::Unanswered(format!("no answer within {timeout_millis} ms"));
         let sending = pin!(self.channels.send(&channel.target, deliveries));
