@@ -27,7 +27,7 @@ const JOBS_OF_ONE_SECOND: i64 = 1_000;
 /// How far ahead the first job is: time for the calls to intake and for its message to mature.
 const AHEAD_SECONDS: i64 = 15;
 /// How long a job is waited for after the last was due.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 #[derive(Serialize)]
 struct Measurement<'r> {
