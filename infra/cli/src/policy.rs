@@ -44,7 +44,9 @@ fn check(file: &Path) -> Result<Verdict, Failure> {
 
 async fn show(tables: TableOptions) -> Result<Verdict, Failure> {
     let stored = store(tables).await.stored_policy().await;
-    if let Some(StoredPolicy { version, text }) = stored.map_err(|error| Failure::of(&error))? {
+    let stored =
+        stored.map_err(|error| Failure::of(&error).about("the stored policy cannot be read"))?;
+    if let Some(StoredPolicy { version, text }) = stored {
         tell(&format!("version {version}"));
         print(&text)?;
     } else {
@@ -62,43 +64,43 @@ async fn apply(file: &Path, tables: TableOptions) -> Result<Verdict, Failure> {
     }
     let (store, compiled_in) = (store(tables).await, spillway_policy::default_policy());
     let replacement = replace_policy(&store, &text, &compiled_in, parse).await;
-    told(&replacement.map_err(|error| Failure::of(&error))?)
+    let replacement = replacement.map_err(|error| Failure::of(&error))?;
+    if let Replacement::Stored { unreadable_before: Some(reason), .. } = &replacement {
+        let first_line = reason.lines().next().unwrap_or_default();
+        tell(&format!("warning: the policy before it could not be read: {first_line}"));
+    }
+    match outcome(&replacement) {
+        Ok(words) => print(&(words + "\n")).map(|()| Verdict::InOrder),
+        Err(words) => {
+            tell(&format!("error: {words}"));
+            Ok(Verdict::NotInOrder)
+        }
+    }
 }
 
 fn parse(text: &str) -> Result<Policy, String> {
     spillway_policy::parse(text).map_err(|errors| errors.to_string())
 }
 
-/// Tells what became of a new policy.
-fn told(replacement: &Replacement) -> Result<Verdict, Failure> {
+/// Puts into words what became of a new policy; an error when it was not stored.
+fn outcome(replacement: &Replacement) -> Result<String, String> {
     match replacement {
-        Replacement::Stored { version, removed, unreadable_before } => {
-            if let Some(reason) = unreadable_before {
-                let reason = reason.lines().next().unwrap_or_default();
-                tell(&format!("warning: the policy before it could not be read: {reason}"));
-            }
-            let removed = if removed.is_empty() {
-                String::new()
-            } else {
-                format!("; it takes away {}", names(removed))
-            };
-            print(&format!("version {version} is in force within a minute{removed}\n"))?;
-            Ok(Verdict::InOrder)
+        Replacement::Stored { version, removed, .. } if removed.is_empty() => {
+            Ok(format!("version {version} is in force within a minute"))
+        }
+        Replacement::Stored { version, removed, .. } => {
+            let removed = names(removed);
+            Ok(format!("version {version} is in force within a minute; it takes away {removed}"))
         }
         Replacement::Unchanged { version } => {
-            print(&format!("version {version} is this very policy; nothing was stored\n"))?;
-            Ok(Verdict::InOrder)
+            Ok(format!("version {version} is this very policy; nothing was stored"))
         }
         Replacement::InUse { job_id, removed } => {
             let removed = names(removed);
-            tell(&format!("error: it takes away {removed}, but job {job_id} waits for that"));
-            Ok(Verdict::NotInOrder)
+            Err(format!("it takes away {removed}, but job {job_id} waits for that"))
         }
         Replacement::Overtaken => {
-            tell(
-                "error: another policy was stored meanwhile; look at it, and apply this one again",
-            );
-            Ok(Verdict::NotInOrder)
+            Err("another policy was stored meanwhile; look at it, and apply this again".to_owned())
         }
     }
 }
@@ -141,4 +143,37 @@ async fn store(tables: TableOptions) -> DynamoDbPolicyStore {
     let TableOptions { control_table, jobs_table } = tables;
     let client = Sdk::load().await.tables();
     DynamoDbPolicyStore::new(client, Tables { jobs: jobs_table, control: control_table })
+}
+
+#[cfg(test)]
+mod tests {
+    use spillway_domain::name::{ChannelName, ClassName, JobId};
+
+    use super::*;
+
+    fn removed() -> Removed {
+        Removed {
+            classes: vec![ClassName::new("digest").unwrap(), ClassName::new("sync").unwrap()],
+            channels: vec![ChannelName::new("bus").unwrap()],
+        }
+    }
+
+    #[test]
+    fn a_policy_that_was_stored_is_told_with_what_it_takes_away() {
+        let unreadable_before = None;
+        let stored = Replacement::Stored { version: 4, removed: removed(), unreadable_before };
+        let expected = "version 4 is in force within a minute; \
+                        it takes away class digest, class sync, channel bus";
+        assert_eq!(outcome(&stored), Ok(expected.to_owned()));
+    }
+
+    #[test]
+    fn a_policy_that_was_not_stored_is_told_with_the_reason() {
+        let job_id = JobId::new("j-1").unwrap();
+        let in_use = Replacement::InUse { job_id, removed: removed() };
+        let expected =
+            "it takes away class digest, class sync, channel bus, but job j-1 waits for that";
+        assert_eq!(outcome(&in_use), Err(expected.to_owned()));
+        assert!(outcome(&Replacement::Overtaken).is_err());
+    }
 }
