@@ -126,4 +126,6 @@ fn a_slow_store_makes_jobs_late_and_none_twice() {
     driver.run_for_seconds(3_600);
     service.assert_each_delivered_once();
     assert_eq!(service.stopped_count(), 0);
+    // Nor did anybody claim what it had no time left to send.
+    assert!(service.outside.store.jobs().iter().all(|job| job.attempts == 1));
 }
