@@ -44,15 +44,15 @@ pub(crate) fn call_with(
     headers: &[(&str, &str)],
     body: Option<String>,
 ) -> Answer {
-    static AGENT: OnceLock<ureq::Agent> = OnceLock::new();
-    let agent = AGENT
+    static CLIENT: OnceLock<ureq::Agent> = OnceLock::new();
+    let client = CLIENT
         .get_or_init(|| ureq::Agent::config_builder().http_status_as_error(false).build().into());
     let uri = format!("{}{path}", variable("SPILLWAY_URL"));
     let mut request = lambda_http::http::Request::builder().method(method).uri(uri);
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let mut response = agent.run(request.body(body.unwrap_or_default()).unwrap()).unwrap();
+    let mut response = client.run(request.body(body.unwrap_or_default()).unwrap()).unwrap();
     let status = response.status().as_u16();
     let text = response.body_mut().read_to_string().unwrap();
     let body = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{status}: not JSON: {text}"));
