@@ -29,7 +29,7 @@ demo: .venv/local programs ## Send 2,300 jobs through a stack of its own, and co
 
 test: lint .venv/local programs ## Run every check and every test, those on the emulator too
 	cargo test $(PROFILE) --workspace
-	SPILLWAY_ENFORCE_ROLES=true $(STACK) --folder .local/test run cargo test $(PROFILE) -p spillway-tests --test emulator -- --test-threads 8
+	SPILLWAY_ENFORCE_ROLES=true $(STACK) --folder .local/test run cargo test $(PROFILE) -p spillway-tests --test emulator
 
 bench: .venv/local programs ## Measure a stack of its own
 	$(STACK) --folder .local/bench run cargo bench $(PROFILE) -p spillway-tests --bench local_stack
