@@ -24,8 +24,9 @@ POLL_SECONDS = 0.2
 
 # How many processes of one function a burst may start. The template allows a lane
 # 50 at once; on one machine as many cold starts would take the emulator's share.
-# The emulator ignores a reservation in a template, and enforces one that is called for.
-RESERVED_CONCURRENCY = 5
+# Each has up to 160 calls under way, which the emulator must answer before they time out.
+# It ignores a reservation in a template, and enforces one that is called for.
+RESERVED_CONCURRENCY = 2
 
 
 class Deployment:

@@ -109,6 +109,7 @@ def environment(endpoint, outputs):
         "MOVABLE_DEAD_LETTER_QUEUE_URL": outputs["MovableDeadLetterQueueUrl"],
         "INTAKE_FUNCTION": outputs["IntakeFunctionName"],
         "PREFETCH_FUNCTION": outputs["PrefetchFunctionName"],
+        "PREFETCH_RULE": outputs["PrefetchRuleName"],
         "EXACT_DISPATCH_FUNCTION": outputs["ExactDispatchFunctionName"],
         "MOVABLE_DISPATCH_FUNCTION": outputs["MovableDispatchFunctionName"],
         # The operator tool knows its tables by the names that the functions use.

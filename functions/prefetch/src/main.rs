@@ -7,6 +7,7 @@ use spillway_aws::config::{PrefetchConfig, process_environment};
 use spillway_aws::dynamodb_control::DynamoDbControl;
 use spillway_aws::dynamodb_due_index::DynamoDbDueIndex;
 use spillway_aws::sqs_job_queue::SqsJobQueue;
+use spillway_aws::sqs_queue_depth::SqsQueueDepth;
 use spillway_aws::system_clock::SystemClock;
 use spillway_prefetch::handler::Prefetch;
 
@@ -18,7 +19,8 @@ async fn main() -> Result<(), Error> {
     let control = DynamoDbControl::new(sdk.tables(), config.tables.control);
     let prefetch = Prefetch {
         index: DynamoDbDueIndex::new(sdk.tables(), config.tables.jobs),
-        queue: SqsJobQueue::new(sdk.queues(), config.queues),
+        queue: SqsJobQueue::new(sdk.queues(), config.queues.clone()),
+        depth: SqsQueueDepth::new(sdk.queues(), config.queues),
         settings: CurrentSettings::new(
             control.clone(),
             |text| spillway_policy::parse(text).map_err(|errors| errors.to_string()),
@@ -28,6 +30,7 @@ async fn main() -> Result<(), Error> {
         control,
         clock: SystemClock,
         staging: config.staging,
+        pace: config.pace,
     };
     lambda_runtime::run(service_fn(|event| prefetch.handle(event))).await
 }

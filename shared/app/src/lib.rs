@@ -10,6 +10,7 @@
 pub mod accept_jobs;
 pub mod cancel_job;
 pub mod dispatch_jobs;
+mod persist;
 pub mod ports;
 pub mod replace_policy;
 pub mod send_messages;

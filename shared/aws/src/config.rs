@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use spillway_domain::bucket::{SHARD_COUNT_MAX, ShardCount};
 use spillway_domain::claim::{SKEW_SECONDS_MAX, claim_seconds, outlives_function};
+use spillway_domain::pace::{PACE_JOBS_PER_SECOND_MAX, Pace};
 use spillway_domain::precision::Lane;
 use spillway_domain::staging::{LOOKAHEAD_SECONDS_MAX, LOOKAHEAD_SECONDS_MIN, Lookahead};
 
@@ -23,6 +24,8 @@ pub mod variable {
     pub const LOOKAHEAD_SECONDS: &str = "SPILLWAY_LOOKAHEAD_SECONDS";
     /// How many shards a minute has, until the control table says otherwise.
     pub const SHARD_COUNT: &str = "SPILLWAY_SHARD_COUNT";
+    /// How many overdue jobs prefetch releases a second.
+    pub const CATCH_UP_JOBS_PER_SECOND: &str = "SPILLWAY_CATCH_UP_JOBS_PER_SECOND";
     /// How long a finished job is kept.
     pub const RETENTION_DAYS: &str = "SPILLWAY_RETENTION_DAYS";
     /// Which lane a dispatch deployment serves.
@@ -84,6 +87,8 @@ pub struct PrefetchConfig {
     pub queues: QueueUrls,
     /// When a bucket is staged.
     pub staging: StagingConfig,
+    /// How fast overdue jobs are released.
+    pub pace: Pace,
 }
 
 /// What a dispatch deployment is told by its environment.
@@ -147,7 +152,16 @@ impl PrefetchConfig {
     /// Reads the settings; `lookup` tells a variable's value.
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let lookup = Environment(lookup);
-        Ok(Self { tables: lookup.tables()?, queues: lookup.queues()?, staging: lookup.staging()? })
+        Ok(Self {
+            tables: lookup.tables()?,
+            queues: lookup.queues()?,
+            staging: lookup.staging()?,
+            pace: lookup.bounded(
+                variable::CATCH_UP_JOBS_PER_SECOND,
+                1..=PACE_JOBS_PER_SECOND_MAX,
+                Pace::from_jobs_per_second,
+            )?,
+        })
     }
 }
 

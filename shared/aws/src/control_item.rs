@@ -1,11 +1,13 @@
 //! The stored forms of the control table's items.
 
-use spillway_app::ports::{StoredPolicy, Versioned};
-use spillway_domain::bucket::{ShardCount, ShardCounts};
+use spillway_app::ports::{Checkpoint, Leased, PageKey, StoredPolicy, Versioned};
+use spillway_domain::bucket::{Shard, ShardCount, ShardCounts};
+use spillway_domain::name::JobId;
 use spillway_domain::reconcile::{Visit, Visits};
-use spillway_domain::time::Minute;
+use spillway_domain::time::{Instant, Minute};
+use spillway_domain::unit::{Split, Unit};
 
-use crate::attributes::{Item, ItemError, ItemReader, ItemWriter, instant, number, text};
+use crate::attributes::{Item, ItemError, ItemReader, ItemWriter, instant, number, text, ttl};
 use crate::schema::control as name;
 use aws_sdk_dynamodb::types::AttributeValue;
 
@@ -84,4 +86,76 @@ fn visit((minute, visit): (String, AttributeValue)) -> Result<(Minute, Visit), I
     let (at, gap_minutes) =
         (visit.instant(name::VISIT_AT)?, visit.number(name::VISIT_GAP_MINUTES)?);
     Ok((minute, Visit { at, gap_minutes }))
+}
+
+/// How long the items of a minute are kept after it, in seconds: two days, so that an operator can
+/// see how it was staged, and longer than an outage that anybody would sleep through.
+const MINUTE_KEPT_SECONDS: i64 = 2 * 86_400;
+
+pub(crate) fn minute_ttl(minute: Minute) -> AttributeValue {
+    ttl(minute.end().plus_seconds(MINUTE_KEPT_SECONDS))
+}
+
+pub(crate) fn split_key(minute: Minute) -> String {
+    format!("{}#{minute}", name::SPLIT)
+}
+
+pub(crate) fn split_item(minute: Minute, split: Split) -> Item {
+    keyed(&split_key(minute))
+        .put(name::SHARD_COUNT, number(split.shards().get()))
+        .put(name::UNIT_COUNT, number(i128::try_from(split.units().count()).unwrap_or(1)))
+        .put(name::TTL, minute_ttl(minute))
+        .finish()
+}
+
+pub(crate) fn split(item: Item) -> Result<Split, ItemError> {
+    let mut item = ItemReader::new(item);
+    let shards = shard_count(&mut item, name::SHARD_COUNT)?;
+    Split::new(shards, item.number(name::UNIT_COUNT)?)
+        .ok_or_else(|| ItemError::new(name::UNIT_COUNT, "is no count of units"))
+}
+
+pub(crate) fn unit_key(unit: Unit) -> String {
+    format!("{}#{}#{:04}", name::UNIT, unit.minute, unit.number)
+}
+
+/// Reads what a run has got that took a lease.
+pub(crate) fn taken(item: Item) -> Result<Leased, ItemError> {
+    let mut item = ItemReader::new(item);
+    let found = item.map(name::CHECKPOINT)?;
+    if found.is_empty() {
+        return Ok(Leased::Taken(None));
+    }
+    checkpoint(ItemReader::new(found)).map(|checkpoint| Leased::Taken(Some(checkpoint)))
+}
+
+/// Reads why a run has not got a lease.
+pub(crate) fn not_taken(item: Option<Item>) -> Result<Leased, ItemError> {
+    let is_done = ItemReader::new(item.unwrap_or_default()).flag(name::IS_DONE)?;
+    Ok(if is_done { Leased::Done } else { Leased::Held })
+}
+
+pub(crate) fn checkpoint_map(checkpoint: &Checkpoint) -> AttributeValue {
+    let after = checkpoint.after.as_ref();
+    let map = ItemWriter::default()
+        .put(name::SHARD, number(checkpoint.shard.number()))
+        .put_some(name::RELEASE_AT, after.map(|key| instant(key.release_at)))
+        .put_some(name::JOB_ID, after.map(|key| text(key.job_id.as_str())));
+    AttributeValue::M(map.finish())
+}
+
+fn checkpoint(mut item: ItemReader) -> Result<Checkpoint, ItemError> {
+    let shard = Shard::from_number(item.number(name::SHARD)?)
+        .ok_or_else(|| ItemError::new(name::SHARD, "is no shard"))?;
+    let after = match item.optional_instant(name::RELEASE_AT)? {
+        None => None,
+        Some(release_at) => {
+            Some(PageKey { release_at, job_id: item.parsed(name::JOB_ID, JobId::new)? })
+        }
+    };
+    Ok(Checkpoint { shard, after })
+}
+
+pub(crate) fn reserved_until(item: Item) -> Result<Instant, ItemError> {
+    ItemReader::new(item).instant(name::RESERVED_UNTIL)
 }

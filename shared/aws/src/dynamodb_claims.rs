@@ -153,8 +153,14 @@ impl Claims for DynamoDbClaims {
     }
 
     async fn record_failed(&self, entry: &PackEntry, failure: &Failure) -> ConditionalResult {
-        let changes = "SET #state = :failed, #reason = :reason, #finished_at = :finished_at, \
-            #ttl = :ttl REMOVE #bucket, #claim_token, #claim_until";
+        // `maybe_sent` is never taken away, as in a retry.
+        let changes = if failure.maybe_sent {
+            "SET #state = :failed, #reason = :reason, #finished_at = :finished_at, #ttl = :ttl, \
+             #maybe_sent = :true REMOVE #bucket, #claim_token, #claim_until"
+        } else {
+            "SET #state = :failed, #reason = :reason, #finished_at = :finished_at, #ttl = :ttl \
+             REMOVE #bucket, #claim_token, #claim_until"
+        };
         let update = match &failure.by {
             FailedBy::Holder(token) => with_holder(Expression::update(changes, HELD), entry, token),
             FailedBy::RunOut { now, attempts_max } => Expression::update(
@@ -166,10 +172,13 @@ impl Claims for DynamoDbClaims {
             .with("now", instant(*now))
             .with("attempts_max", number(*attempts_max)),
         };
-        let update = update
+        let mut update = update
             .with("reason", text(&failure.reason))
             .with("finished_at", instant(failure.finished_at))
             .with("ttl", ttl(failure.ttl_at));
+        if failure.maybe_sent {
+            update = update.with("true", AttributeValue::Bool(true));
+        }
         self.change(&entry.job_id, update).await
     }
 

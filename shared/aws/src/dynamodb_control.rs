@@ -16,8 +16,8 @@ use crate::schema::control as name;
 /// The control table.
 #[derive(Clone, Debug)]
 pub struct DynamoDbControl {
-    client: Client,
-    table: String,
+    pub(crate) client: Client,
+    pub(crate) table: String,
 }
 
 impl DynamoDbControl {
@@ -26,7 +26,7 @@ impl DynamoDbControl {
         Self { client, table: table.into() }
     }
 
-    async fn read<T>(
+    pub(crate) async fn read<T>(
         &self,
         key: &str,
         read: fn(Item) -> Result<T, ItemError>,

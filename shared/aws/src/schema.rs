@@ -121,6 +121,13 @@ pub mod control {
     /// The item of reconcile's visits: version, `taken_in`, visits.
     pub const VISITS: &str = "reconcile#visits";
 
+    /// What the items of a minute's split begin with; the minute follows.
+    pub const SPLIT: &str = "split";
+    /// What the items of a staging unit begin with; minute and number follow.
+    pub const UNIT: &str = "unit";
+    /// The item of the time that overdue jobs were given: `reserved_until`.
+    pub const CATCH_UP: &str = "pace#catch-up";
+
     /// Counts the writes of an item.
     pub const VERSION: &str = "version";
     /// The policy's TOML.
@@ -141,4 +148,26 @@ pub mod control {
     pub const VISIT_AT: &str = "at";
     /// The gap that follows a visit, in minutes.
     pub const VISIT_GAP_MINUTES: &str = "gap_minutes";
+    /// How many shards a minute had when it was split.
+    pub const SHARD_COUNT: &str = "shard_count";
+    /// How many units it was split into.
+    pub const UNIT_COUNT: &str = "unit_count";
+    /// Which run has the lease of a unit.
+    pub const LEASE_TOKEN: &str = "lease_token";
+    /// When the lease runs out, in milliseconds.
+    pub const LEASE_UNTIL: &str = "lease_until";
+    /// A map: up to where the unit was sent; absent before the first checkpoint.
+    pub const CHECKPOINT: &str = "checkpoint";
+    /// The checkpoint's shard.
+    pub const SHARD: &str = "shard";
+    /// The release of the last job before the checkpoint, in milliseconds.
+    pub const RELEASE_AT: &str = "release_at";
+    /// The last job before the checkpoint.
+    pub const JOB_ID: &str = "job_id";
+    /// True once the unit is completely staged, else absent.
+    pub const IS_DONE: &str = "is_done";
+    /// Where the time ends that overdue jobs were given, in milliseconds.
+    pub const RESERVED_UNTIL: &str = "reserved_until";
+    /// When an item that belongs to one minute may be deleted, in whole seconds since the epoch.
+    pub const TTL: &str = "ttl";
 }

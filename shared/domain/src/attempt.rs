@@ -35,6 +35,8 @@ pub enum AfterAttempt {
     },
     /// The job has failed.
     Fail {
+        /// A send stayed unanswered, now or earlier.
+        maybe_sent: bool,
         /// What the channel said.
         reason: String,
     },
@@ -59,7 +61,7 @@ pub enum AfterAttempt {
 /// job.attempts = 5;
 /// let refused = SendOutcome::Refused("busy".into());
 /// let after = after_attempt(&job, &token, refused, Retry::DEFAULT, now);
-/// assert_eq!(after, Some(AfterAttempt::Fail { reason: "busy".into() }));
+/// assert_eq!(after, Some(AfterAttempt::Fail { maybe_sent: false, reason: "busy".into() }));
 /// ```
 pub fn after_attempt(
     job: &Job,
@@ -68,18 +70,20 @@ pub fn after_attempt(
     retry: Retry,
     now: Instant,
 ) -> Option<AfterAttempt> {
-    let (reason, is_unanswered) = match outcome {
+    let is_last = job.attempts >= retry.attempts_max;
+    let (reason, is_unanswered, has_failed) = match outcome {
         SendOutcome::Delivered => return None,
-        SendOutcome::RefusedForGood(reason) => return Some(AfterAttempt::Fail { reason }),
-        SendOutcome::Refused(reason) => (reason, false),
-        SendOutcome::Unanswered(reason) => (reason, true),
+        SendOutcome::RefusedForGood(reason) => (reason, false, true),
+        SendOutcome::Refused(reason) => (reason, false, is_last),
+        SendOutcome::Unanswered(reason) => (reason, true, is_last),
     };
-    if job.attempts >= retry.attempts_max {
-        return Some(AfterAttempt::Fail { reason });
+    let maybe_sent = job.maybe_sent || is_unanswered;
+    if has_failed {
+        return Some(AfterAttempt::Fail { maybe_sent, reason });
     }
     Some(AfterAttempt::Retry {
         release_at: now.plus_millis(backoff_millis(job.attempts, token, retry)).ceil_to_second(),
-        maybe_sent: job.maybe_sent || is_unanswered,
+        maybe_sent,
         reason,
     })
 }

@@ -51,6 +51,17 @@ impl ShardCount {
 pub struct Shard(u16);
 
 impl Shard {
+    /// Gives the shard of this number; `None` from [`SHARD_COUNT_MAX`] on.
+    ///
+    /// ```
+    /// # use spillway_domain::bucket::Shard;
+    /// assert_eq!(Shard::from_number(7).unwrap().number(), 7);
+    /// assert_eq!(Shard::from_number(10_000), None);
+    /// ```
+    pub const fn from_number(number: u16) -> Option<Self> {
+        if number < SHARD_COUNT_MAX { Some(Self(number)) } else { None }
+    }
+
     /// Tells the shard's number.
     ///
     /// ```

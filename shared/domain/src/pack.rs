@@ -134,10 +134,25 @@ impl OpenPacks {
     /// assert_eq!(packs.flush().count(), 0);
     /// ```
     pub fn add(&mut self, job: DueJob) -> Option<Pack> {
-        let entries = self.open.entry(job.key.clone()).or_default();
-        entries.push(job.entry);
-        let is_full = entries.len() >= PACK_JOBS_MAX;
-        is_full.then(|| Pack { key: job.key, hops: 0, entries: core::mem::take(entries) })
+        let DueJob { key, entry } = job;
+        let Some(entries) = self.open.get_mut(&key) else {
+            self.open.insert(key, Vec::from([entry]));
+            return None;
+        };
+        entries.push(entry);
+        if entries.len() < PACK_JOBS_MAX {
+            return None;
+        }
+        self.open.remove(&key).map(|entries| Pack { key, hops: 0, entries })
+    }
+
+    /// Counts the packs that are being filled.
+    ///
+    /// ```
+    /// assert_eq!(spillway_domain::pack::OpenPacks::default().count(), 0);
+    /// ```
+    pub fn count(&self) -> usize {
+        self.open.len()
     }
 
     /// Gives back what is open, in order of release, and leaves nothing.
@@ -146,10 +161,8 @@ impl OpenPacks {
     /// assert_eq!(spillway_domain::pack::OpenPacks::default().flush().count(), 0);
     /// ```
     pub fn flush(&mut self) -> impl Iterator<Item = Pack> + use<> {
-        core::mem::take(&mut self.open)
-            .into_iter()
-            .filter(|(_, entries)| !entries.is_empty())
-            .map(|(key, entries)| Pack { key, hops: 0, entries })
+        let open = core::mem::take(&mut self.open);
+        open.into_iter().map(|(key, entries)| Pack { key, hops: 0, entries })
     }
 }
 

@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::claim::claim_seconds;
+use crate::pace::is_overdue;
 use crate::precision::Lane;
 use crate::staging::first_minute;
 use crate::time::{Instant, Minute};
@@ -12,6 +13,22 @@ use crate::time::{Instant, Minute};
 pub const FIRST_VISIT_MARGIN_SECONDS: i64 = 120;
 /// The longest gap between two visits, in minutes.
 pub const VISIT_GAP_MINUTES_MAX: i64 = 60;
+
+/// How many messages may wait in a lane for a dispatcher before it counts as behind: 10,000 jobs in
+/// full packs. What is left in a minute then waits in the queue; staging it again would only make
+/// the queue longer.
+pub const WAITING_MESSAGES_MAX: u64 = 100;
+
+/// Tells whether a lane is behind in which so many messages wait for a dispatcher.
+///
+/// ```
+/// use spillway_domain::reconcile::is_behind;
+/// assert!(!is_behind(100));
+/// assert!(is_behind(101));
+/// ```
+pub const fn is_behind(waiting_messages: u64) -> bool {
+    waiting_messages > WAITING_MESSAGES_MAX
+}
 
 /// The next visit to a minute that was not empty yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,33 +55,43 @@ impl Visits {
     /// ```
     /// use spillway_domain::{reconcile::Visits, time::{Instant, Minute}};
     /// let mut visits = Visits::default();
-    /// visits.take_in(Minute::from_epoch_minutes(0), Instant::from_millis(0));
+    /// visits.take_in(Minute::from_epoch_minutes(0), Instant::from_millis(0), None);
     /// assert_eq!(visits.next.len(), 61);
-    /// visits.take_in(Minute::from_epoch_minutes(2), Instant::from_millis(0));
+    /// visits.take_in(Minute::from_epoch_minutes(2), Instant::from_millis(0), None);
     /// assert_eq!(visits.next.len(), 63);
     /// ```
-    pub fn take_in(&mut self, watermark: Minute, now: Instant) {
+    ///
+    /// Minutes that were overdue were released at a pace that lasts until `reserved_until`.
+    pub fn take_in(&mut self, watermark: Minute, now: Instant, reserved_until: Option<Instant>) {
         let first = self.taken_in.map_or_else(|| first_minute(now), Minute::next);
         for minute in first.as_epoch_minutes()..=watermark.as_epoch_minutes() {
             let minute = Minute::from_epoch_minutes(minute);
-            let at = first_visit_at(minute, now);
+            let reserved_until = reserved_until.filter(|_| is_overdue(minute, now));
+            let at = first_visit_at(minute, reserved_until.map_or(now, |until| until.max(now)));
             self.next.insert(minute, Visit { at, gap_minutes: 2 });
         }
         self.taken_in = self.taken_in.max(Some(watermark));
     }
 
-    /// Lists the minutes whose visit is due at `now`, the oldest first.
+    /// Takes the visits that are due at `now`, and lists their minutes, the oldest first. Each is
+    /// put off by its gap: should the run that takes it die, it comes again.
     ///
     /// ```
     /// use spillway_domain::{reconcile::Visits, time::{Instant, Minute}};
     /// let taken_in = Some(Minute::from_epoch_minutes(-1));
     /// let mut visits = Visits { taken_in, ..Visits::default() };
-    /// visits.take_in(Minute::from_epoch_minutes(0), Instant::from_millis(0));
-    /// assert!(visits.due(Instant::from_millis(244_999)).is_empty());
-    /// assert_eq!(visits.due(Instant::from_millis(245_000)).len(), 1); // 60 + 65 + 120 s
+    /// visits.take_in(Minute::from_epoch_minutes(0), Instant::from_millis(0), None);
+    /// assert!(visits.take_due(Instant::from_millis(244_999)).is_empty());
+    /// assert_eq!(visits.take_due(Instant::from_millis(245_000)).len(), 1); // 60 + 65 + 120 s
+    /// assert!(visits.take_due(Instant::from_millis(364_999)).is_empty());
     /// ```
-    pub fn due(&self, now: Instant) -> Vec<Minute> {
-        self.next.iter().filter(|(_, visit)| visit.at <= now).map(|(minute, _)| *minute).collect()
+    pub fn take_due(&mut self, now: Instant) -> Vec<Minute> {
+        let due = self.next.iter_mut().filter(|(_, visit)| visit.at <= now);
+        due.map(|(minute, visit)| {
+            visit.at = now.plus_seconds(visit.gap_minutes * 60);
+            *minute
+        })
+        .collect()
     }
 
     /// Notes what a visit found: an empty minute is done, any other is visited again after its gap.
@@ -74,7 +101,7 @@ impl Visits {
     /// use spillway_domain::{reconcile::*, time::{Instant, Minute}};
     /// let (minute, now) = (Minute::from_epoch_minutes(0), Instant::from_millis(245_000));
     /// let mut visits = Visits { taken_in: Some(minute.plus(-1)), ..Visits::default() };
-    /// visits.take_in(minute, Instant::from_millis(0));
+    /// visits.take_in(minute, Instant::from_millis(0), None);
     /// visits.visited(minute, Found::Jobs, now);
     /// assert_eq!(visits.next[&minute].at, now.plus_seconds(120));
     /// assert_eq!(visits.next[&minute].gap_minutes, 4);
@@ -98,7 +125,7 @@ impl Visits {
 pub enum Found {
     /// No job: everything has ended or moved on.
     Nothing,
-    /// Jobs of paused channels alone, which were left where they are.
+    /// Jobs of paused channels or of lanes that are behind alone, which were left where they are.
     HeldBack,
     /// Jobs that were staged again.
     Jobs,

@@ -1,6 +1,6 @@
 //! The channels' side, in memory: it records what arrives, and answers as scripted.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::future;
 use std::sync::{Arc, Mutex};
 
@@ -12,6 +12,7 @@ use spillway_domain::time::Instant;
 use crate::clock::ManualClock;
 use crate::fault::{FaultPlan, Operation};
 use crate::lock::locked;
+use crate::observer::{Observer, Observers};
 
 /// How a channel takes one delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,14 +73,16 @@ pub struct InMemoryChannel {
     clock: ManualClock,
     faults: FaultPlan,
     channels: Arc<Mutex<Channels>>,
+    observers: Observers,
 }
 
 #[derive(Debug)]
 struct Channels {
     calls: u64,
     arrivals: Vec<Arrival>,
-    by_call: BTreeMap<u64, Reply>,
-    by_job: BTreeMap<String, VecDeque<Reply>>,
+    keeps_arrivals: bool,
+    by_call: HashMap<u64, Reply>,
+    by_job: HashMap<String, VecDeque<Reply>>,
     otherwise: Reply,
 }
 
@@ -89,15 +92,30 @@ impl InMemoryChannel {
         let channels = Channels {
             calls: 0,
             arrivals: Vec::new(),
-            by_call: BTreeMap::new(),
-            by_job: BTreeMap::new(),
+            keeps_arrivals: true,
+            by_call: HashMap::new(),
+            by_job: HashMap::new(),
             otherwise: Reply::Deliver,
         };
         Self {
             clock: clock.clone(),
             faults: faults.clone(),
             channels: Arc::new(Mutex::new(channels)),
+            observers: Observers::default(),
         }
+    }
+
+    /// Lets somebody look on, from now on.
+    ///
+    /// # Panics
+    /// When somebody does already.
+    pub fn observe(&self, observer: Arc<dyn Observer>) {
+        self.observers.set(observer);
+    }
+
+    /// Keeps no arrivals from now on: a run of millions of jobs counts them by an [`Observer`].
+    pub fn keep_no_arrivals(&self) {
+        locked(&self.channels).keeps_arrivals = false;
     }
 
     /// Scripts what becomes of a job's next delivery; several of them one after another.
@@ -123,19 +141,32 @@ impl InMemoryChannel {
     /// Shows what arrived of one job, in order.
     pub fn arrivals_of(&self, job_id: &str) -> Vec<Arrival> {
         let is_of_job = |arrival: &Arrival| arrival.delivery.job_id.as_str() == job_id;
-        self.arrivals().into_iter().filter(is_of_job).collect()
+        self.arrivals_that(is_of_job)
     }
 
     /// Shows what arrived at one target, in order.
     pub fn arrivals_at(&self, target: &Target) -> Vec<Arrival> {
-        self.arrivals().into_iter().filter(|arrival| arrival.target == *target).collect()
+        self.arrivals_that(|arrival| arrival.target == *target)
+    }
+
+    fn arrivals_that(&self, is_meant: impl Fn(&Arrival) -> bool) -> Vec<Arrival> {
+        let channels = locked(&self.channels);
+        channels.arrivals.iter().filter(|arrival| is_meant(arrival)).cloned().collect()
     }
 
     /// Takes the deliveries of a call, each by its reply.
     fn take(&self, target: &Target, deliveries: &[Delivery]) -> Vec<Reply> {
         let (now, mut channels) = (self.clock.now(), locked(&self.channels));
         channels.calls += 1;
-        deliveries.iter().map(|delivery| channels.take(target, delivery, now)).collect()
+        let take = |delivery| {
+            let decided = self.faults.fate(|fate| fate.of_delivery(delivery)).flatten();
+            let reply = channels.take(target, delivery, decided, now);
+            if reply.arrives() {
+                self.observers.delivery_arrived(target, delivery, now);
+            }
+            reply
+        };
+        deliveries.iter().map(take).collect()
     }
 
     /// Waits for as long as the slowest reply.
@@ -153,13 +184,20 @@ impl InMemoryChannel {
 }
 
 impl Channels {
-    fn take(&mut self, target: &Target, delivery: &Delivery, now: Instant) -> Reply {
+    fn take(
+        &mut self,
+        target: &Target,
+        delivery: &Delivery,
+        decided: Option<Reply>,
+        now: Instant,
+    ) -> Reply {
         let of_job = self.by_job.get_mut(delivery.job_id.as_str());
         let reply = of_job
             .and_then(VecDeque::pop_front)
             .or_else(|| self.by_call.get(&self.calls).copied())
+            .or(decided)
             .unwrap_or(self.otherwise);
-        if reply.arrives() {
+        if reply.arrives() && self.keeps_arrivals {
             self.arrivals.push(Arrival {
                 target: target.clone(),
                 delivery: delivery.clone(),
@@ -200,14 +238,14 @@ impl ChannelSender for InMemoryChannel {
     /// When there are more than ten deliveries.
     async fn send(&self, target: &Target, deliveries: &[Delivery]) -> Vec<SendOutcome> {
         assert!(deliveries.len() <= DELIVERIES_MAX, "a call sends ten deliveries at most");
-        let jobs: Vec<_> = deliveries.iter().map(|delivery| delivery.job_id.as_str()).collect();
+        let jobs = deliveries.iter().map(|delivery| delivery.job_id.as_str());
         let send = async {
             let replies = self.take(target, deliveries);
             self.wait_for(&replies).await;
             Ok(replies.into_iter().map(Reply::outcome).collect::<Vec<_>>())
         };
         let failed = |outcome: SendOutcome| vec![outcome; deliveries.len()];
-        match self.faults.call(Operation::SendDeliveries, &jobs, send).await {
+        match self.faults.call(Operation::SendDeliveries, jobs, send).await {
             Ok(outcomes) => outcomes,
             Err(PortError::Transient(why)) => failed(SendOutcome::Unanswered(why.to_string())),
             Err(PortError::Permanent(why)) => failed(SendOutcome::Refused(why.to_string())),

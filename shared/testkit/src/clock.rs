@@ -82,10 +82,15 @@ impl ManualClock {
     /// a woken task may read the clock at once.
     fn moved_to(&self, at: Instant) -> Vec<Waker> {
         let mut shown = locked(&self.shown);
-        shown.now = shown.now.max(at);
-        let first_later = (shown.now.plus_millis(1), 0);
-        let later = shown.sleepers.split_off(&first_later);
-        std::mem::replace(&mut shown.sleepers, later).into_values().collect()
+        let now = shown.now.max(at);
+        shown.now = now;
+        let mut woken = Vec::new();
+        while let Some(first) = shown.sleepers.first_entry()
+            && first.key().0 <= now
+        {
+            woken.push(first.remove());
+        }
+        woken
     }
 }
 
@@ -127,15 +132,17 @@ impl Future for Sleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let clock = self.clock.clone();
-        let mut shown = locked(&clock.shown);
-        if shown.now >= self.at {
+        let Self { clock, at, place } = &mut *self;
+        let shown = &mut *locked(&clock.shown);
+        if shown.now >= *at {
             return Poll::Ready(());
         }
-        let place = self.place.unwrap_or(shown.sleeps);
-        shown.sleeps = shown.sleeps.max(place + 1);
-        shown.sleepers.insert((self.at, place), context.waker().clone());
-        self.place = Some(place);
+        let place = *place.get_or_insert_with(|| {
+            shown.sleeps += 1;
+            shown.sleeps
+        });
+        let waker = shown.sleepers.entry((*at, place)).or_insert_with(|| context.waker().clone());
+        waker.clone_from(context.waker());
         Poll::Pending
     }
 }

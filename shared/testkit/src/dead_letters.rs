@@ -32,6 +32,6 @@ impl DeadLetters for InMemoryDeadLetters {
             locked(&self.letters).push(letter.clone());
             Ok(())
         };
-        self.faults.call(Operation::SendDeadLetter, &[letter.job_id.as_str()], send).await
+        self.faults.call(Operation::SendDeadLetter, [letter.job_id.as_str()], send).await
     }
 }

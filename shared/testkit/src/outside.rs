@@ -1,5 +1,7 @@
 //! Everything outside at once.
 
+use std::sync::Arc;
+
 use spillway_domain::time::Instant;
 
 use crate::channel::InMemoryChannel;
@@ -7,6 +9,7 @@ use crate::clock::ManualClock;
 use crate::dead_letters::InMemoryDeadLetters;
 use crate::driver::Driver;
 use crate::fault::FaultPlan;
+use crate::observer::Observer;
 use crate::queue::InMemoryQueue;
 use crate::store::InMemoryStore;
 
@@ -51,6 +54,42 @@ impl Outside {
             clock,
             faults,
         }
+    }
+
+    /// Lets somebody look on, and keeps no log of what was sent and what arrived: for a run of
+    /// millions of jobs.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    /// use spillway_app::ports::Intake;
+    /// use spillway_testkit::{Observer, Outside, RowWrite, build::{at, exact_job}};
+    ///
+    /// #[derive(Debug, Default)]
+    /// struct Writes(AtomicU64);
+    ///
+    /// impl Observer for Writes {
+    ///     fn row_written(&self, _: RowWrite<'_>) {
+    ///         self.0.fetch_add(1, Ordering::Relaxed);
+    ///     }
+    /// }
+    ///
+    /// let now = at("2026-12-01T08:00:00Z");
+    /// let (outside, writes) = (Outside::at(now), Arc::new(Writes::default()));
+    /// outside.observe_instead_of_logs(writes.clone());
+    /// let job = exact_job("a", now, now);
+    /// outside.driver().run(outside.store.create(&job)).unwrap();
+    /// assert_eq!(writes.0.load(Ordering::Relaxed), 1);
+    /// ```
+    ///
+    /// # Panics
+    /// When somebody looks on already.
+    pub fn observe_instead_of_logs(&self, observer: Arc<dyn Observer>) {
+        self.store.observe(Arc::clone(&observer));
+        self.queue.observe(Arc::clone(&observer));
+        self.channel.observe(observer);
+        self.queue.keep_no_sent();
+        self.channel.keep_no_arrivals();
     }
 
     /// Builds a driver over its clock and its faults.

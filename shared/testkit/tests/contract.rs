@@ -1,25 +1,28 @@
 //! The in-memory ports keep the contracts, on good days and on bad ones.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use spillway_app::ports::{
-    Claims, Clock as _, DueIndex, Intake, JobQueue, PolicyStore, QueueMessage, SettingsSource,
-    StagingState,
+    CatchUp, Claims, Clock as _, DueIndex, Intake, JobQueue, PolicyStore, QueueDepth, QueueMessage,
+    SettingsSource, StagingState, StagingUnits,
 };
 use spillway_domain::precision::Lane;
 use spillway_domain::time::Instant;
-use spillway_testkit::contract::{ControlTable, JobsTable, Queues};
-use spillway_testkit::{Dice, Outside, Quirks, build::at};
+use spillway_testkit::contract::{ControlTable, JobsTable, Persisting, Queues};
+use spillway_testkit::{Dice, Fault, Operation, Outside, Quirks, build::at};
 
 /// The in-memory ports; what a clause waits for takes its time, and time moves in its pauses.
 struct InMemory {
     outside: Outside,
     now: Instant,
     prefix: String,
+    has_quirks: bool,
 }
 
 impl InMemory {
     fn new(clause: &str) -> Self {
         let now = at("2026-12-01T08:59:59.250Z");
-        Self { outside: Outside::at(now), now, prefix: clause.to_owned() }
+        Self { outside: Outside::at(now), now, prefix: clause.to_owned(), has_quirks: false }
     }
 
     async fn pass_a_second(&self) {
@@ -59,6 +62,14 @@ impl ControlTable for InMemory {
         &self.outside.store
     }
 
+    fn staging_units(&self) -> &impl StagingUnits {
+        &self.outside.store
+    }
+
+    fn catch_up(&self) -> &impl CatchUp {
+        &self.outside.store
+    }
+
     fn settings(&self) -> &impl SettingsSource {
         &self.outside.store
     }
@@ -85,6 +96,10 @@ impl Queues for InMemory {
         &self.outside.queue
     }
 
+    fn depth(&self) -> &impl QueueDepth {
+        &self.outside.queue
+    }
+
     async fn receive(&self, lane: Lane) -> Vec<QueueMessage> {
         self.pass_a_second().await;
         let batch = self.outside.queue.receive(lane);
@@ -94,8 +109,22 @@ impl Queues for InMemory {
         batch.into_iter().map(|message| message.message).collect()
     }
 
+    async fn hold(&self, lane: Lane) -> Vec<QueueMessage> {
+        self.pass_a_second().await;
+        let batch = self.outside.queue.receive(lane);
+        batch.into_iter().map(|message| message.message).collect()
+    }
+
     fn now(&self) -> Instant {
         self.now
+    }
+
+    async fn pause(&self) {
+        self.pass_a_second().await;
+    }
+
+    fn doubles_messages(&self) -> bool {
+        self.has_quirks
     }
 }
 
@@ -132,7 +161,7 @@ mod with_quirky_queues {
     use super::*;
 
     fn run(clause: &str, holds: impl AsyncFnOnce(&InMemory)) {
-        let ports = InMemory::new(clause);
+        let ports = InMemory { has_quirks: true, ..InMemory::new(clause) };
         let quirks = Quirks {
             dice: Dice::from_seed(7),
             doubled_per_mille: 1_000,
@@ -149,6 +178,30 @@ mod with_quirky_queues {
     spillway_testkit::queue_contract!(run);
 }
 
+/// Three calls in ten fail, or are carried out and their answer is lost; the caller persists.
+mod with_calls_that_fail_and_answers_that_get_lost {
+    use super::*;
+
+    #[expect(clippy::needless_pass_by_value, reason = "the macro hands it over")]
+    fn run(clause: &str, holds: impl AsyncFn(&Persisting<InMemory>)) {
+        for seed in 0..20 {
+            let ports = Persisting(InMemory::new(clause));
+            let outside = &ports.0.outside;
+            let ways = [Fault::FailBefore, Fault::LoseAnswer];
+            outside.faults.at_random(Dice::from_seed(seed), 300, Operation::ALL, &ways);
+            let run = || outside.driver().run(holds(&ports));
+            catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+                eprintln!("{clause} does not hold with seed {seed}");
+                resume_unwind(panic)
+            });
+        }
+    }
+
+    spillway_testkit::jobs_contract!(run);
+    spillway_testkit::control_contract!(run);
+    spillway_testkit::queue_contract!(run);
+}
+
 /// A clause that no list names would never be run.
 #[test]
 fn every_clause_is_in_its_list() {
@@ -159,6 +212,8 @@ fn every_clause_is_in_its_list() {
         include_str!("../src/contract/endings.rs"),
         include_str!("../src/contract/index.rs"),
         include_str!("../src/contract/control.rs"),
+        include_str!("../src/contract/units.rs"),
+        include_str!("../src/contract/pace.rs"),
         include_str!("../src/contract/policy.rs"),
         include_str!("../src/contract/queue.rs"),
     ];

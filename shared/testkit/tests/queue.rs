@@ -241,3 +241,20 @@ fn a_served_lane_deletes_what_did_not_fail_and_the_rest_comes_back() {
     assert_eq!(*seen.borrow(), expected);
     assert_eq!(outside.queue.message_count(Lane::Exact), 0);
 }
+
+#[test]
+fn what_is_not_taken_stays_the_next_to_be_received() {
+    let outside = outside();
+    send(&outside, &["a", "b", "c"].map(|id| outgoing(id, 0)));
+    let mut left = 2;
+    let batch = outside.queue.receive_while(Lane::Exact, |_| {
+        left -= 1;
+        left >= 0
+    });
+    assert_eq!(
+        batch.iter().map(|it| it.message.clone()).collect::<Vec<_>>(),
+        ["a", "b"].map(message)
+    );
+    assert_eq!(outside.queue.receive_while(Lane::Exact, |_| false), []);
+    assert_eq!(received(&outside)[0].message, message("c"));
+}

@@ -75,7 +75,8 @@ where
         Taken::PassOn(request.entry, self.comes_back_at(hops))
     }
 
-    /// Ends a job whose last holder died with its attempts used up.
+    /// Ends a job whose last holder died with its attempts used up: what it began to send may have
+    /// arrived.
     async fn fail_run_out(&self, request: ClaimRequest, job: &Job, hops: u32) -> Taken {
         let ClaimRequest { entry, now, attempts_max, .. } = request;
         let reason = job
@@ -83,7 +84,7 @@ where
             .clone()
             .unwrap_or_else(|| "the last attempt was begun and never came to an end".to_owned());
         let by = FailedBy::RunOut { now, attempts_max };
-        match self.fail(job, by, reason).await {
+        match self.fail(job, by, true, reason).await {
             Ok(ending) => Taken::Ended(ending),
             Err(error) => {
                 tracing::warn!(?error, job_id = %entry.job_id, "failure not recorded");

@@ -11,9 +11,7 @@ mod recording;
 mod report;
 mod sending;
 
-use std::pin::pin;
-
-use futures::future::{Either, join_all, select};
+use futures::future::join_all;
 use spillway_domain::attempt::DeliveryRecord;
 use spillway_domain::claim::claim_seconds;
 use spillway_domain::job::{Claim, Job};
@@ -22,8 +20,9 @@ use spillway_domain::precision::Lane;
 use spillway_domain::staging::Lookahead;
 use spillway_domain::time::Instant;
 
+use crate::persist::persist;
 use crate::ports::{
-    ChannelSender, Claims, Clock, Conditional, ConditionalResult, DeadLetters, JobQueue, PortError,
+    ChannelSender, Claims, Clock, Conditional, ConditionalResult, DeadLetters, JobQueue,
     QueueMessage,
 };
 use crate::settings::Settings;
@@ -39,10 +38,6 @@ const PASSING_ON_MILLIS: i64 = 1_500;
 /// recorded, which takes as long again, with the hold and the send in between: an invocation that
 /// claims more than it can record would be ended in the middle, and its jobs sent twice.
 const CLAIMING_PART: i64 = 4;
-/// The wait before a write is tried again, in milliseconds; it doubles each time.
-const BACKOFF_MILLIS_MIN: i64 = 50;
-/// The longest wait between two tries of a write, in milliseconds.
-const BACKOFF_MILLIS_MAX: i64 = 800;
 
 /// A message as it came out of the lane's queue.
 #[derive(Clone, Debug)]
@@ -166,30 +161,8 @@ where
         F: Future<Output = ConditionalResult<T>> + Send,
         T: Send,
     {
-        let until = self.writes_until();
-        let mut backoff_millis = BACKOFF_MILLIS_MIN;
-        loop {
-            if self.clock.now() >= until {
-                return Err(no_time_left());
-            }
-            let giving_up = pin!(self.clock.sleep_until(until));
-            let error = match select(pin!(write()), giving_up).await {
-                Either::Left((Err(error @ PortError::Transient(_)), _)) => error,
-                Either::Left((answered, _)) => return answered,
-                Either::Right(_) => return Err(no_time_left()),
-            };
-            let next_try_at = self.clock.now().plus_millis(backoff_millis);
-            if next_try_at > until {
-                return Err(error);
-            }
-            self.clock.sleep_until(next_try_at).await;
-            backoff_millis = (backoff_millis * 2).min(BACKOFF_MILLIS_MAX);
-        }
+        persist(self.clock, self.writes_until(), write).await
     }
-}
-
-fn no_time_left() -> PortError {
-    PortError::Transient("the invocation has no time left for it".into())
 }
 
 /// Tells whether a write was done, now or by an earlier call whose answer was lost: then the row

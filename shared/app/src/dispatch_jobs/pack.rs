@@ -95,7 +95,11 @@ where
         let mut by_release: BTreeMap<Instant, Vec<Held>> = BTreeMap::new();
         for taken in taken {
             match taken {
-                Taken::Held(held) => by_release.entry(held.job.release_at).or_default().push(held),
+                Taken::Held(held) => {
+                    // An overdue job is released when its pack says, so that the pace is kept.
+                    let release_at = held.job.release_at.max(pack.key.release_at);
+                    by_release.entry(release_at).or_default().push(held);
+                }
                 Taken::Ended(ending) => steps.push(Step::End(ending)),
                 Taken::PassOn(entry, at) => steps.push(passed_on(pack, entry, at)),
             }

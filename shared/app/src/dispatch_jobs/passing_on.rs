@@ -58,6 +58,8 @@ where
     async fn send_onward(&self, pack: &Pack, sending: Vec<Onward>) -> Result<(), PortError> {
         let mut packs: BTreeMap<(Instant, u32), Pack> = BTreeMap::new();
         for Onward { entry, release_at, hops, .. } in sending {
+            // To the second, so that what goes on together stays in one message.
+            let release_at = release_at.ceil_to_second();
             let key = PackKey { release_at, ..pack.key.clone() };
             packs
                 .entry((release_at, hops))

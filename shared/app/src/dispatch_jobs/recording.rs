@@ -30,9 +30,9 @@ where
         let Attempted { held, outcome, sent_at, answered_at } = sent;
         match after_attempt(&held.job, &held.claim.token, outcome, channel.retry, answered_at) {
             None => self.record(&held, sent_at, answered_at).await,
-            Some(AfterAttempt::Fail { reason }) => {
+            Some(AfterAttempt::Fail { maybe_sent, reason }) => {
                 let by = FailedBy::Holder(held.claim.token.clone());
-                match self.fail(&held.job, by, reason).await {
+                match self.fail(&held.job, by, maybe_sent, reason).await {
                     Ok(ending) => Step::End(ending),
                     Err(error) => {
                         tracing::warn!(?error, job_id = %held.job.id, "failure not recorded");
@@ -139,6 +139,7 @@ where
         &self,
         job: &Job,
         by: FailedBy,
+        maybe_sent: bool,
         reason: String,
     ) -> Result<Ending, PortError> {
         let now = self.clock.now();
@@ -154,7 +155,7 @@ where
         self.dead_letters.send(&letter).await?;
         let entry = PackEntry { job_id: job.id.clone(), generation: job.generation };
         let ttl_at = job.ttl_at(now, self.retention_seconds);
-        let failure = Failure { by, reason, finished_at: now, ttl_at };
+        let failure = Failure { by, maybe_sent, reason, finished_at: now, ttl_at };
         match self.persist(|| self.claims.record_failed(&entry, &failure)).await? {
             answer if was_done(&answer, &entry, |row| row.state == State::Failed) => {
                 Ok(Ending::Failed)

@@ -9,6 +9,7 @@ mod index;
 mod queue;
 mod settings;
 mod staging_state;
+mod staging_units;
 mod store;
 
 use std::error::Error;
@@ -18,10 +19,11 @@ pub use clock::Clock;
 pub use index::{DueIndex, DuePage, PageKey};
 pub use queue::{
     BATCH_BYTES_MAX, BATCH_MESSAGES_MAX, DeadLetter, DeadLetters, JobQueue, OutgoingMessage,
-    QueueMessage,
+    QueueDepth, QueueMessage,
 };
 pub use settings::{PolicyStore, SettingsSource, StoredPolicy};
 pub use staging_state::{StagingState, Versioned};
+pub use staging_units::{CatchUp, Checkpoint, LeaseToken, Leased, Progress, StagingUnits};
 pub use store::{Claims, Conditional, ConditionalResult, FailedBy, Failure, Intake, NextAttempt};
 
 /// A call to the outside that did not succeed.

@@ -40,6 +40,13 @@ pub trait JobQueue: Send + Sync {
     ) -> impl Future<Output = Vec<Result<(), PortError>>> + Send;
 }
 
+/// How much waits in the delay queues.
+pub trait QueueDepth: Send + Sync {
+    /// Counts about how many messages of a lane could be received and are not: those that wait for
+    /// a dispatcher, not the delayed ones and not those in flight. Eventually consistent.
+    fn waiting_count(&self, lane: Lane) -> impl Future<Output = Result<u64, PortError>> + Send;
+}
+
 /// What the dead-letter queue is told of a failed job: enough to find it and put it back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetter {

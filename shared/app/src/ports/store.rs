@@ -67,6 +67,8 @@ pub enum FailedBy {
 pub struct Failure {
     /// On whose word.
     pub by: FailedBy,
+    /// A send stayed unanswered, now or earlier.
+    pub maybe_sent: bool,
     /// What the channel said last.
     pub reason: String,
     /// When it ended.

@@ -108,6 +108,55 @@ async fn each_event_of_a_call_has_its_own_outcome() {
 }
 
 #[tokio::test]
+async fn a_batch_of_which_nothing_was_taken_has_the_outcome_of_each_message() {
+    for (code, expected) in [
+        ("MessageTooLong", "refused for good"),
+        ("RequestThrottled", "refused"),
+        ("KmsThrottled", "refused"),
+        ("ServiceUnavailable", "unanswered"),
+    ] {
+        let failed = ["0", "1", "2"].map(|id| refused(id, code));
+        let script = Script::new([Reply::Json(200, json!({ "Failed": failed }))]);
+        let outcomes = send(&script, &sqs(), &deliveries(3)).await;
+        assert_eq!(kinds(&outcomes), [expected; 3], "{code}");
+        assert_eq!(script.calls().len(), 1, "only dispatch tries again");
+    }
+    let script = Script::new([Reply::Json(200, json!({}))]);
+    let outcomes = send(&script, &sqs(), &deliveries(3)).await;
+    assert_eq!(kinds(&outcomes), ["unanswered"; 3], "an answer that mentions no message");
+}
+
+#[tokio::test]
+async fn events_of_which_nothing_was_taken_have_an_outcome_each() {
+    for (code, expected) in [
+        ("MalformedDetail", "refused for good"),
+        ("ThrottlingException", "refused"),
+        ("NotAuthorizedForSourceException", "refused"),
+        ("InternalFailure", "unanswered"),
+    ] {
+        let entries = vec![json!({ "ErrorCode": code, "ErrorMessage": "as scripted" }); 3];
+        let answer = json!({ "FailedEntryCount": 3, "Entries": entries });
+        let script = Script::new([Reply::Json(200, answer)]);
+        let outcomes = send(&script, &bus(), &deliveries(3)).await;
+        assert_eq!(kinds(&outcomes), [expected; 3], "{code}");
+        assert_eq!(script.calls().len(), 1, "only dispatch tries again");
+    }
+}
+
+#[tokio::test]
+async fn events_that_the_answer_does_not_mention_may_have_been_taken() {
+    for answer in [json!({}), json!({ "FailedEntryCount": 0, "Entries": [] })] {
+        let script = Script::new([Reply::Json(200, answer.clone())]);
+        let outcomes = send(&script, &bus(), &deliveries(2)).await;
+        assert_eq!(kinds(&outcomes), ["unanswered"; 2], "{answer}");
+    }
+    // The entries are judged one by one, whatever the count says.
+    let answer = json!({ "FailedEntryCount": 2, "Entries": [{ "EventId": "e" }] });
+    let script = Script::new([Reply::Json(200, answer)]);
+    assert_eq!(kinds(&send(&script, &bus(), &deliveries(2)).await), ["delivered", "unanswered"]);
+}
+
+#[tokio::test]
 async fn an_error_answer_that_proves_nothing_was_taken_refuses_every_job() {
     for (status, code) in [
         (400, "ThrottlingException"),

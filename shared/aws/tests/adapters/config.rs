@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 
 use spillway_aws::config::{ConfigError, DispatchConfig, IntakeConfig, PrefetchConfig};
+use spillway_domain::pace::Pace;
 use spillway_domain::precision::Lane;
 use spillway_domain::staging::Lookahead;
 
@@ -12,6 +13,7 @@ fn environment() -> HashMap<String, String> {
         ("SPILLWAY_MOVABLE_QUEUE_URL", "http://queue/movable"),
         ("SPILLWAY_LOOKAHEAD_SECONDS", "300"),
         ("SPILLWAY_SHARD_COUNT", "64"),
+        ("SPILLWAY_CATCH_UP_JOBS_PER_SECOND", "5000"),
         ("SPILLWAY_RETENTION_DAYS", "7"),
         ("SPILLWAY_LANE", "movable"),
         ("SPILLWAY_QUEUE_URL", "http://queue/movable"),
@@ -38,6 +40,7 @@ fn each_function_reads_what_it_needs() {
     assert_eq!(intake.retention_seconds, 604_800);
     assert_eq!(intake.queues.movable, "http://queue/movable");
     let prefetch = PrefetchConfig::read(lookup).unwrap();
+    assert_eq!(Some(prefetch.pace), Pace::from_jobs_per_second(5_000));
     assert_eq!((prefetch.tables.jobs, prefetch.tables.control), ("jobs".into(), "control".into()));
     let dispatch = DispatchConfig::read(lookup).unwrap();
     assert_eq!((dispatch.lane, dispatch.staging.shard_count.get()), (Lane::Movable, 64));
@@ -49,8 +52,12 @@ fn each_function_reads_what_it_needs() {
 fn a_missing_or_empty_variable_is_named() {
     for name in environment().keys() {
         let with_it_empty = dispatch_with(&[(name, "")]);
-        if name.ends_with("EXACT_QUEUE_URL") || name.ends_with("MOVABLE_QUEUE_URL") {
-            assert!(with_it_empty.is_ok(), "dispatch reaches its own queue alone");
+        let of_others = ["EXACT_QUEUE_URL", "MOVABLE_QUEUE_URL", "CATCH_UP_JOBS_PER_SECOND"];
+        if of_others.iter().any(|other| name.ends_with(other)) {
+            assert!(
+                with_it_empty.is_ok(),
+                "dispatch reaches its own queue alone, and stages nothing"
+            );
         } else {
             assert_eq!(with_it_empty.unwrap_err().to_string(), format!("{name} is not set"));
         }
@@ -75,6 +82,20 @@ fn a_variable_out_of_bounds_is_named_with_its_bound() {
     for (name, value, bound) in cases {
         let error = dispatch_with(&[(name, value)]).unwrap_err();
         assert_eq!(error.to_string(), format!("{name} must be {bound}, not {value:?}"));
+    }
+}
+
+#[test]
+fn a_pace_out_of_bounds_is_named_with_its_bound() {
+    let name = "SPILLWAY_CATCH_UP_JOBS_PER_SECOND";
+    for value in ["0", "1000001", "many"] {
+        let environment = environment();
+        let lookup = |asked: &str| {
+            let given = (asked == name).then(|| value.to_owned());
+            given.or_else(|| environment.get(asked).cloned())
+        };
+        let error = PrefetchConfig::read(lookup).unwrap_err();
+        assert_eq!(error.to_string(), format!("{name} must be 1 to 1000000, not {value:?}"));
     }
 }
 

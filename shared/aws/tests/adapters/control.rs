@@ -40,8 +40,8 @@ fn counts(readers: u16, writers: u16) -> ShardCounts {
 fn some_visits() -> Visits {
     let mut visits = Visits::default();
     let minute = NINE.minute();
-    visits.take_in(minute, NINE);
-    visits.take_in(minute.plus(2), NINE);
+    visits.take_in(minute, NINE, None);
+    visits.take_in(minute.plus(2), NINE, None);
     visits.visited(minute, Found::Jobs, at(400));
     visits
 }

@@ -48,6 +48,60 @@ async fn an_empty_page_may_have_a_next_one() {
 }
 
 #[tokio::test]
+async fn pages_are_followed_to_the_last_over_empty_ones() {
+    let page = |ids: &[&str], last: Option<&str>| {
+        let items: Vec<_> = ids.iter().map(|id| found(id)).collect();
+        let mut answer = json!({ "Items": items });
+        if let Some(last) = last {
+            answer["LastEvaluatedKey"] = last_key(last);
+        }
+        Reply::Json(200, answer)
+    };
+    let script = Script::new([
+        page(&["a", "b"], Some("b")),
+        page(&[], Some("c")),
+        error(400, "ThrottlingException"),
+        page(&["d"], Some("d")),
+        Reply::Json(200, json!({ "Count": 0, "LastEvaluatedKey": last_key("e") })),
+        page(&[], None),
+    ]);
+    let (mut ids, mut after, index) = (Vec::new(), None, index(&script));
+    loop {
+        let page = index.page(sample::bucket(), after.as_ref()).await.unwrap();
+        ids.extend(page.jobs.into_iter().map(|job| job.entry.job_id.as_str().to_owned()));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(ids, ["a", "b", "d"]);
+    let calls = script.calls();
+    let begins: Vec<_> = calls.iter().map(|call| &call.body["ExclusiveStartKey"]).collect();
+    let after = |id| last_key(id);
+    let expected = [Value::Null, after("b"), after("c"), after("c"), after("d"), after("e")];
+    assert_eq!(begins, expected.iter().collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_next_key_out_of_shape_is_a_permanent_error_that_names_the_attribute() {
+    let broken = [
+        (json!({ "job_id": { "S": "a" } }), "attribute release_at is missing"),
+        (json!({ "release_at": { "N": "1" } }), "attribute job_id is missing"),
+        (
+            json!({ "release_at": { "S": "1" }, "job_id": { "S": "a" } }),
+            "attribute release_at is not a number",
+        ),
+    ];
+    for (key, problem) in broken {
+        let answer = json!({ "Items": [found("a")], "LastEvaluatedKey": key });
+        let script = Script::new([Reply::Json(200, answer)]);
+        let page = index(&script).page(sample::bucket(), None).await;
+        let Err(PortError::Permanent(source)) = page else { panic!("{key}: {page:?}") };
+        assert_eq!(source.to_string(), problem);
+    }
+}
+
+#[tokio::test]
 async fn a_page_begins_after_the_key_that_is_given() {
     let script = Script::new([Reply::Json(200, json!({ "Items": [] }))]);
     let after = PageKey { release_at: at(5), job_id: sample::id("c") };

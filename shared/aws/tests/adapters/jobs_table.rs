@@ -77,7 +77,7 @@ fn record(job: &Job) -> DeliveryRecord {
 }
 
 fn failure(by: FailedBy) -> Failure {
-    Failure { by, reason: "refused".into(), finished_at: NINE, ttl_at: at(60) }
+    Failure { by, maybe_sent: false, reason: "refused".into(), finished_at: NINE, ttl_at: at(60) }
 }
 
 fn next(maybe_sent: bool) -> NextAttempt {

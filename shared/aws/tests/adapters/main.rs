@@ -15,3 +15,4 @@ mod queue;
 mod sample;
 mod scripted;
 mod system_clock;
+mod units;

@@ -1,10 +1,11 @@
 use serde_json::{Value, json};
 use spillway_app::ports::{
-    DeadLetter, DeadLetters, JobQueue, OutgoingMessage, PortError, QueueMessage,
+    DeadLetter, DeadLetters, JobQueue, OutgoingMessage, PortError, QueueDepth, QueueMessage,
 };
 use spillway_aws::config::QueueUrls;
 use spillway_aws::sqs_dead_letters::SqsDeadLetters;
 use spillway_aws::sqs_job_queue::SqsJobQueue;
+use spillway_aws::sqs_queue_depth::SqsQueueDepth;
 use spillway_domain::name::ChannelName;
 use spillway_domain::pack::{Pack, PackKey};
 use spillway_domain::precision::Lane;
@@ -12,9 +13,16 @@ use spillway_domain::precision::Lane;
 use crate::sample::{self, NINE};
 use crate::scripted::{Reply, Script, error};
 
+fn urls() -> QueueUrls {
+    QueueUrls { exact: "http://q/exact".into(), movable: "http://q/movable".into() }
+}
+
 fn queue(script: &Script) -> SqsJobQueue {
-    let urls = QueueUrls { exact: "http://q/exact".into(), movable: "http://q/movable".into() };
-    SqsJobQueue::new(script.sdk().queues(), urls)
+    SqsJobQueue::new(script.sdk().queues(), urls())
+}
+
+fn depth(script: &Script) -> SqsQueueDepth {
+    SqsQueueDepth::new(script.sdk().queues(), urls())
 }
 
 fn message(delay_seconds: u16) -> OutgoingMessage {
@@ -70,6 +78,60 @@ async fn each_entry_has_its_own_result_whatever_the_order_of_the_answer() {
     assert!(is_transient(&results[4]), "a throttle: {:?}", results[4]);
     assert!(is_transient(&results[5]), "not mentioned: {:?}", results[5]);
     assert_eq!(results.len(), 6);
+}
+
+/// Sends three messages, and is answered as scripted.
+async fn results_of(answer: Value) -> Vec<Result<(), PortError>> {
+    let script = Script::new([Reply::Json(200, answer)]);
+    let messages = [message(0), message(1), message(2)];
+    let results = queue(&script).send_batch(Lane::Exact, &messages).await;
+    assert_eq!(script.calls().len(), 1, "what to do with a part is the caller's to say");
+    assert_eq!(results.len(), 3);
+    results
+}
+
+#[tokio::test]
+async fn a_batch_of_which_nothing_was_taken_fails_message_by_message() {
+    let failed = |code, sender_fault| {
+        let entries = ["0", "1", "2"].map(|id| refused(id, code, sender_fault));
+        json!({ "Failed": entries })
+    };
+    let results = results_of(failed("InvalidMessageContents", true)).await;
+    assert!(results.iter().all(is_permanent), "the sender is at fault: {results:?}");
+    for (code, sender_fault) in [
+        ("InternalError", false),
+        ("ServiceUnavailable", false),
+        ("RequestThrottled", true),
+        ("AWS.SimpleQueueService.RequestThrottled", true),
+        ("ThrottlingException", true),
+        ("InvalidMessageContents", false),
+    ] {
+        let results = results_of(failed(code, sender_fault)).await;
+        assert!(results.iter().all(is_transient), "{code} {sender_fault}: {results:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_batch_of_which_the_answer_mentions_nothing_was_not_taken() {
+    for answer in [
+        json!({}),
+        json!({ "Successful": [], "Failed": [] }),
+        json!({ "Successful": [taken("3"), taken("00"), taken("")] }),
+    ] {
+        let results = results_of(answer.clone()).await;
+        assert!(results.iter().all(is_transient), "{answer}: {results:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_entry_that_is_said_to_be_taken_and_refused_counts_as_refused() {
+    let both = json!({
+        "Successful": [taken("0"), taken("1"), taken("2")],
+        "Failed": [refused("1", "InternalError", false)],
+    });
+    let results = results_of(both).await;
+    assert!(results[0].is_ok() && results[2].is_ok(), "{results:?}");
+    assert!(is_transient(&results[1]), "twice is better than never: {:?}", results[1]);
 }
 
 #[tokio::test]
@@ -141,4 +203,41 @@ async fn a_dead_letter_that_was_not_taken_is_an_error() {
     let script = Script::new(vec![Reply::Broken; 4]);
     let letters = SqsDeadLetters::new(script.sdk().queues(), "http://q/dead");
     assert!(is_transient(&letters.send(&letter()).await));
+}
+
+fn waiting(count: &str) -> Value {
+    json!({ "Attributes": { "ApproximateNumberOfMessages": count } })
+}
+
+#[tokio::test]
+async fn the_depth_asks_its_lanes_queue_for_the_messages_that_wait_alone() {
+    for (lane, url) in [(Lane::Exact, "http://q/exact"), (Lane::Movable, "http://q/movable")] {
+        let script = Script::new([Reply::Json(200, waiting("1200000"))]);
+        assert_eq!(depth(&script).waiting_count(lane).await.unwrap(), 1_200_000);
+        let body = script.only_body();
+        assert_eq!(body["QueueUrl"], url);
+        assert_eq!(body["AttributeNames"], json!(["ApproximateNumberOfMessages"]));
+    }
+}
+
+#[tokio::test]
+async fn a_depth_that_cannot_be_read_is_a_permanent_error() {
+    let others = json!({ "Attributes": { "ApproximateNumberOfMessagesDelayed": "3" } });
+    for answer in [json!({}), others, waiting(""), waiting("-1"), waiting("many")] {
+        let script = Script::new([Reply::Json(200, answer.clone())]);
+        let Err(PortError::Permanent(source)) = depth(&script).waiting_count(Lane::Exact).await
+        else {
+            panic!("{answer} is no depth");
+        };
+        let problem = "GetQueueAttributes failed: the answer holds no count of messages";
+        assert_eq!(source.to_string(), problem);
+    }
+}
+
+#[tokio::test]
+async fn a_depth_that_is_not_answered_is_transient_and_a_missing_queue_is_not() {
+    let script = Script::new(vec![Reply::TimedOut; 4]);
+    assert!(is_transient(&depth(&script).waiting_count(Lane::Exact).await));
+    let script = Script::new([error(400, "com.amazonaws.sqs#QueueDoesNotExist")]);
+    assert!(is_permanent(&depth(&script).waiting_count(Lane::Exact).await));
 }

@@ -80,19 +80,18 @@ proptest! {
 
     #[test]
     fn a_job_fails_exactly_when_it_is_refused_for_good_or_its_attempts_are_used_up(
-        attempts in 1_u32..=100, attempts_max in 1_u32..=100,
+        attempts in 1_u32..=100, attempts_max in 1_u32..=100, was_maybe_sent in any::<bool>(),
     ) {
         let retry = Retry { attempts_max, ..Retry::DEFAULT };
         let now = Instant::from_millis(0);
-        let fails = |outcome: fn(String) -> SendOutcome| {
-            let after = after_attempt(
-                &tried(attempts, false), &token(0), outcome("no".into()), retry, now,
-            );
-            after == Some(AfterAttempt::Fail { reason: "no".into() })
+        let fails = |outcome: fn(String) -> SendOutcome, maybe_sent| {
+            let job = tried(attempts, was_maybe_sent);
+            let after = after_attempt(&job, &token(0), outcome("no".into()), retry, now);
+            after == Some(AfterAttempt::Fail { maybe_sent, reason: "no".into() })
         };
-        prop_assert!(fails(SendOutcome::RefusedForGood));
-        prop_assert_eq!(fails(SendOutcome::Refused), attempts >= attempts_max);
-        prop_assert_eq!(fails(SendOutcome::Unanswered), attempts >= attempts_max);
+        prop_assert!(fails(SendOutcome::RefusedForGood, was_maybe_sent));
+        prop_assert_eq!(fails(SendOutcome::Refused, was_maybe_sent), attempts >= attempts_max);
+        prop_assert_eq!(fails(SendOutcome::Unanswered, true), attempts >= attempts_max);
     }
 
     #[test]

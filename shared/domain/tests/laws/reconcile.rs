@@ -13,7 +13,7 @@ use crate::arbitrary::{instant, lookahead, minute, seeded};
 /// Visits that know of one minute.
 fn visits_of(minute: Minute, now: Instant) -> Visits {
     let mut visits = Visits { taken_in: Some(minute.plus(-1)), ..Visits::default() };
-    visits.take_in(minute, now);
+    visits.take_in(minute, now, None);
     visits
 }
 
@@ -32,7 +32,7 @@ proptest! {
             let last = lookahead.last_minute(now);
             staged.extend(minutes_to_stage(watermark, last, now));
             watermark = watermark.max(Some(last));
-            visits.take_in(last, now);
+            visits.take_in(last, now, None);
             now = now.plus_seconds(gap);
         }
         prop_assert_eq!(visits.next.keys().copied().collect::<Vec<_>>(), staged);
@@ -45,7 +45,7 @@ proptest! {
         let mut visits = visits_of(minute, now);
         visits.visited(minute, Found::Jobs, now);
         let before = visits.clone();
-        visits.take_in(minute.plus(-back), now.plus_seconds(60));
+        visits.take_in(minute.plus(-back), now.plus_seconds(60), None);
         prop_assert_eq!(visits, before);
     }
 
@@ -62,14 +62,14 @@ proptest! {
         let mut visits = visits_of(minute, minute.start());
         for _ in 0..full_visits {
             let at = visits.next[&minute].at;
-            prop_assert!(visits.due(at.plus_millis(-1)).is_empty());
-            prop_assert_eq!(visits.due(at), vec![minute]);
+            prop_assert!(visits.take_due(at.plus_millis(-1)).is_empty());
+            prop_assert_eq!(visits.take_due(at), vec![minute]);
             visits.visited(minute, Found::Jobs, at);
         }
         let at = visits.next[&minute].at;
         visits.visited(minute, Found::Nothing, at);
         prop_assert!(visits.next.is_empty());
-        prop_assert!(visits.due(at.plus_seconds(1_000_000)).is_empty());
+        prop_assert!(visits.take_due(at.plus_seconds(1_000_000)).is_empty());
     }
 
     #[test]
@@ -98,9 +98,36 @@ proptest! {
     ) {
         let mut visits = visits_of(minute, minute.start());
         let later = visits.next[&minute].at.plus_seconds(late_seconds);
-        prop_assert_eq!(visits.due(later), vec![minute]);
+        prop_assert_eq!(visits.take_due(later), vec![minute]);
         visits.visited(minute, Found::Jobs, later);
         prop_assert_eq!(visits.next[&minute].at, later.plus_seconds(120));
+    }
+
+    #[test]
+    fn a_visit_that_was_taken_comes_again_after_its_gap(
+        minute in minute(), full_visits in 0_usize..8,
+    ) {
+        let mut visits = visits_of(minute, minute.start());
+        for _ in 0..full_visits {
+            let at = visits.next[&minute].at;
+            visits.visited(minute, Found::Jobs, at);
+        }
+        let visit = visits.next[&minute];
+        visits.take_due(visit.at);
+        let again_at = visit.at.plus_seconds(visit.gap_minutes * 60);
+        prop_assert!(visits.take_due(again_at.plus_millis(-1)).is_empty());
+        prop_assert_eq!(visits.take_due(again_at), vec![minute]);
+    }
+
+    #[test]
+    fn an_overdue_minute_is_visited_after_the_time_that_its_jobs_were_given(
+        minute in minute(), late_seconds in 0_i64..100_000, reserved_seconds in 0_i64..1_000,
+    ) {
+        let now = minute.end().plus_seconds(late_seconds);
+        let reserved_until = now.plus_seconds(reserved_seconds);
+        let mut visits = Visits { taken_in: Some(minute.plus(-1)), ..Visits::default() };
+        visits.take_in(minute, now, Some(reserved_until));
+        prop_assert_eq!(visits.next[&minute].at, first_visit_at(minute, reserved_until));
     }
 
     #[test]
@@ -116,8 +143,8 @@ proptest! {
     fn due_minutes_come_oldest_first(begin in minute(), count in 1_i64..30) {
         let last = begin.plus(count);
         let mut visits = Visits { taken_in: Some(begin), ..Visits::default() };
-        visits.take_in(last, begin.start());
-        let due = visits.due(last.end().plus_seconds(1_000));
+        visits.take_in(last, begin.start(), None);
+        let due = visits.take_due(last.end().plus_seconds(1_000));
         prop_assert_eq!(due, (1..=count).map(|by| begin.plus(by)).collect::<Vec<_>>());
     }
 }
@@ -139,6 +166,6 @@ fn the_minutes_of_a_first_tick_are_all_visited() {
     let now = Instant::from_millis(7_200_000);
     let last = Lookahead::from_seconds(300).unwrap().last_minute(now);
     let mut visits = Visits::default();
-    visits.take_in(last, now);
+    visits.take_in(last, now, None);
     assert!(minutes_to_stage(None, last, now).all(|minute| visits.next.contains_key(&minute)));
 }

@@ -57,6 +57,7 @@ macro_rules! jobs_contract {
             a_delivery_of_another_generation_is_refused,
             no_ending_creates_a_row,
             a_failure_ends_the_holders_row,
+            a_failed_row_still_says_that_it_may_have_been_sent,
             a_failure_of_one_who_does_not_hold_is_refused,
             a_run_out_claim_without_attempts_left_has_failed,
             a_claim_with_time_or_attempts_left_has_not_failed,
@@ -92,6 +93,27 @@ macro_rules! control_contract {
             an_older_run_does_not_write_its_shard_counts,
             of_two_runs_at_once_one_writes_its_shard_counts,
         ]);
+        $crate::clause_tests!($run, units: [
+            a_split_is_written_once,
+            of_two_splits_at_once_one_is_in_force,
+            a_lease_is_held_until_it_runs_out,
+            of_ten_runs_at_once_one_takes_the_lease,
+            a_run_takes_its_own_lease_again,
+            a_unit_that_was_left_is_taken_at_once,
+            a_unit_that_is_done_is_leased_to_nobody,
+            a_checkpoint_outlives_its_holder,
+            progress_of_a_former_holder_is_refused,
+            progress_of_a_unit_that_nobody_took_is_refused,
+            repeated_progress_is_answered_as_the_first,
+        ]);
+        $crate::clause_tests!($run, pace: [
+            a_new_stack_has_reserved_no_time,
+            reservations_follow_one_another,
+            a_reservation_begins_now_when_what_is_reserved_is_past,
+            a_reservation_begins_at_the_last_instant_at_the_latest,
+            no_reservation_begins_when_the_last_instant_is_past,
+            of_five_reservations_at_once_no_two_overlap,
+        ]);
         $crate::clause_tests!($run, policy: [
             a_new_stack_has_no_stored_policy,
             stored_policies_are_counted_from_one,
@@ -115,6 +137,7 @@ macro_rules! queue_contract {
             each_lane_has_a_queue_of_its_own,
             a_delayed_message_arrives,
             an_empty_batch_has_no_answers,
+            the_depth_counts_waiting_messages_alone,
         ]);
     };
 }

@@ -1,6 +1,6 @@
 //! Dispatch's writes that end a job: delivered, failed, expired.
 
-use spillway_app::ports::{Claims as _, FailedBy, Intake as _};
+use spillway_app::ports::{Claims as _, FailedBy, Failure, Intake as _};
 use spillway_domain::attempt::DeliveryRecord;
 use spillway_domain::job::{Job, State};
 use spillway_domain::spec::{JobSpec, Overrides};
@@ -11,7 +11,7 @@ use super::steps::{
     held_until, leaves, other_life, record_of, refused, row, run_out, ttl_at, unwritten, waiting,
     waiting_for,
 };
-use crate::build::{entry, job_spec, token};
+use crate::build::{claim_request, entry, job_spec, token};
 
 /// A delivery ends a claimed row: times and attempts; no bucket, no token.
 pub async fn a_delivery_ends_a_claimed_row(table: &impl JobsTable) {
@@ -71,6 +71,21 @@ pub async fn a_failure_ends_the_holders_row(table: &impl JobsTable) {
     let by = token("t");
     let job = held(table, "held", &by).await;
     records_the_failure(table, job, FailedBy::Holder(by)).await;
+}
+
+/// A failure after a send that was not answered says so, and takes no earlier mark away.
+pub async fn a_failed_row_still_says_that_it_may_have_been_sent(table: &impl JobsTable) {
+    let by = token("t");
+    let job = held(table, "unanswered", &by).await;
+    let failed = Failure { maybe_sent: true, ..failure(table, FailedBy::Holder(by)) };
+    done(table.claims().record_failed(&entry(&job), &failed).await);
+    assert!(row(table, &job).await.maybe_sent);
+    let orphan = run_out(table, "orphan").await;
+    let next = token("next");
+    let marked = done(table.claims().claim(&claim_request(&orphan, &next, table.now())).await);
+    let failed = failure(table, FailedBy::Holder(next));
+    done(table.claims().record_failed(&entry(&marked), &failed).await);
+    assert!(row(table, &marked).await.maybe_sent);
 }
 
 /// A failure on a holder's word needs its token and its life.

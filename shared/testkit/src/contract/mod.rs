@@ -43,6 +43,9 @@
 //!
 //! Adapters run the same clauses: their `run` builds a runtime and the tables that a clause needs,
 //! and their `pause` waits in real time.
+//!
+//! On a day on which calls fail and answers get lost, the clauses hold for a caller that persists:
+//! [`Persisting`] stands between the clauses and such ports.
 
 #![expect(clippy::missing_panics_doc, reason = "every clause panics when it does not hold")]
 
@@ -52,15 +55,21 @@ pub mod endings;
 pub mod holding;
 pub mod index;
 pub mod intake;
+pub mod pace;
+mod persisting;
 pub mod policy;
 pub mod queue;
 mod steps;
+pub mod units;
 
 use spillway_app::ports::{
-    Claims, DueIndex, Intake, JobQueue, PolicyStore, QueueMessage, SettingsSource, StagingState,
+    CatchUp, Claims, DueIndex, Intake, JobQueue, PolicyStore, QueueDepth, QueueMessage,
+    SettingsSource, StagingState, StagingUnits,
 };
 use spillway_domain::precision::Lane;
 use spillway_domain::time::Instant;
+
+pub use persisting::Persisting;
 
 /// The jobs table and its index, as a clause is given them. Other clauses may use the same table
 /// at the same time.
@@ -81,8 +90,12 @@ pub trait JobsTable {
 
 /// The control table, as a clause is given it: new, and nobody else's. So is its jobs table.
 pub trait ControlTable {
-    /// Prefetch's side.
+    /// Prefetch's side: how far staging has come.
     fn staging_state(&self) -> &impl StagingState;
+    /// Prefetch's side: how its runs share a minute out.
+    fn staging_units(&self) -> &impl StagingUnits;
+    /// Prefetch's side: the time of overdue jobs.
+    fn catch_up(&self) -> &impl CatchUp;
     /// What every function reads.
     fn settings(&self) -> &impl SettingsSource;
     /// The operator's side.
@@ -93,14 +106,28 @@ pub trait ControlTable {
     fn now(&self) -> Instant;
     /// Waits a little, for what is read eventually consistent; called 100 times at most.
     fn pause(&self) -> impl Future<Output = ()>;
+    /// Tells whether answers may get lost on their way, so that a call is carried out twice.
+    fn answers_get_lost(&self) -> bool {
+        false
+    }
 }
 
 /// The delay queues, as a clause is given them: empty, and nobody else's.
 pub trait Queues {
     /// The sending side.
     fn queue(&self) -> &impl JobQueue;
+    /// How much waits.
+    fn depth(&self) -> &impl QueueDepth;
     /// Receives what there is in a lane, and deletes it; may wait a little for it.
     fn receive(&self, lane: Lane) -> impl Future<Output = Vec<QueueMessage>>;
+    /// Receives what there is in a lane, and leaves it in flight; may wait a little for it.
+    fn hold(&self, lane: Lane) -> impl Future<Output = Vec<QueueMessage>>;
     /// The time: what the clause calls now.
     fn now(&self) -> Instant;
+    /// Waits a little, for what is counted eventually consistent; called 100 times at most.
+    fn pause(&self) -> impl Future<Output = ()>;
+    /// Tells whether a message may be there twice, or come late.
+    fn doubles_messages(&self) -> bool {
+        false
+    }
 }

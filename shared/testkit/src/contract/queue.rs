@@ -1,6 +1,8 @@
 //! The delay queues.
 
-use spillway_app::ports::{BATCH_MESSAGES_MAX, JobQueue as _, OutgoingMessage, QueueMessage};
+use spillway_app::ports::{
+    BATCH_MESSAGES_MAX, JobQueue as _, OutgoingMessage, QueueDepth as _, QueueMessage,
+};
 use spillway_domain::attempt::DeliveryRecord;
 use spillway_domain::job::Generation;
 use spillway_domain::name::JOB_ID_BYTES_MAX;
@@ -8,7 +10,7 @@ use spillway_domain::pack::{PACK_JOBS_MAX, Pack, PackEntry, PackKey};
 use spillway_domain::precision::Lane;
 
 use super::Queues;
-use super::steps::answered;
+use super::steps::{answered, eventually};
 use crate::build::{channel, job_id};
 
 /// More receives than any of these clauses needs.
@@ -67,6 +69,33 @@ pub async fn a_delayed_message_arrives(queues: &impl Queues) {
 /// An empty batch has no answers.
 pub async fn an_empty_batch_has_no_answers(queues: &impl Queues) {
     assert_eq!(queues.queue().send_batch(Lane::Exact, &[]).await.len(), 0);
+}
+
+/// The depth of a lane counts what waits in it: nothing of the other lane, nothing that is delayed,
+/// nothing that is in flight.
+pub async fn the_depth_counts_waiting_messages_alone(queues: &impl Queues) {
+    counts(queues, Lane::Exact, 0).await;
+    let messages: Vec<_> =
+        (0..4).map(|number| QueueMessage::Release(pack(queues, Lane::Exact, number, 1))).collect();
+    sends(queues, Lane::Exact, &messages[..1], 900).await;
+    counts(queues, Lane::Exact, 0).await;
+    sends(queues, Lane::Exact, &messages[1..], 0).await;
+    counts(queues, Lane::Exact, 3).await;
+    counts(queues, Lane::Movable, 0).await;
+    let are_in_flight = async || {
+        queues.hold(Lane::Exact).await;
+        answered(queues.depth().waiting_count(Lane::Exact).await) == 0
+    };
+    eventually(|| queues.pause(), "all are in flight and not counted", are_in_flight).await;
+}
+
+/// Holds the depth of a lane to come to be `expected`; or more, where messages are doubled.
+async fn counts(queues: &impl Queues, lane: Lane, expected: u64) {
+    let is_counted = async || {
+        let count = answered(queues.depth().waiting_count(lane).await);
+        count == expected || (expected > 0 && queues.doubles_messages() && count > expected)
+    };
+    eventually(|| queues.pause(), &format!("{expected} messages wait"), is_counted).await;
 }
 
 async fn sends(queues: &impl Queues, lane: Lane, messages: &[QueueMessage], delay_seconds: u16) {

@@ -6,6 +6,7 @@ use spillway_app::ports::{
 };
 use spillway_domain::attempt::DeliveryRecord;
 use spillway_domain::bucket::Bucket;
+use spillway_domain::claim::ClaimRequest;
 use spillway_domain::job::{ClaimToken, Generation, Job};
 use spillway_domain::pack::PackEntry;
 use spillway_domain::spec::{JobSpec, Overrides};
@@ -84,7 +85,8 @@ pub(super) async fn held(table: &impl JobsTable, name: &str, by: &ClaimToken) ->
     *done(table.claims().claim(&claim_request(&job, by, table.now())).await)
 }
 
-/// Creates a job of a spec, and claims it until `until`, whatever the time is.
+/// Creates a job of a spec, and claims it until `until`, half a second ago: a claim that is made
+/// again since its answer was lost does not find that it has run out by itself.
 pub(super) async fn held_until(
     table: &impl JobsTable,
     name: &str,
@@ -92,8 +94,8 @@ pub(super) async fn held_until(
     until: Instant,
 ) -> Job {
     let job = waiting_for(table, name, spec).await;
-    let mut request = claim_request(&job, &token("died"), table.now());
-    request.until = until;
+    let claimed_at = table.now().plus_millis(-500);
+    let request = ClaimRequest { until, ..claim_request(&job, &token("died"), claimed_at) };
     *done(table.claims().claim(&request).await)
 }
 
@@ -144,7 +146,8 @@ pub(super) fn record_of(table: &impl JobsTable, job: &Job) -> DeliveryRecord {
 /// Builds the failure of a job, on somebody's word.
 pub(super) fn failure(table: &impl JobsTable, by: FailedBy) -> Failure {
     let finished_at = table.now().plus_millis(7);
-    Failure { by, reason: "no such user".into(), finished_at, ttl_at: ttl_at(table) }
+    let (maybe_sent, reason) = (false, "no such user".into());
+    Failure { by, maybe_sent, reason, finished_at, ttl_at: ttl_at(table) }
 }
 
 /// Gives the entry of another life of the job: a number later or, when negative, earlier.

@@ -193,8 +193,7 @@ impl<'a> Driver<'a> {
 
     /// Polls a task, and drops it when it is over or crashed.
     fn poll(&mut self, id: TaskId) {
-        let waker = self.ready.waker(id);
-        let is_over = self.tasks.poll(id, &mut Context::from_waker(&waker));
+        let is_over = self.tasks.poll(id);
         if self.faults.take_crash() || is_over {
             self.tasks.remove(id);
         }
@@ -202,7 +201,7 @@ impl<'a> Driver<'a> {
 
     fn take_in(&mut self) {
         for (id, task) in self.spawner.taken() {
-            self.tasks.insert(id, task);
+            self.tasks.insert(id, task, self.ready.waker(id));
             self.ready.push(id);
         }
     }

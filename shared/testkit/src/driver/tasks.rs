@@ -1,6 +1,6 @@
 //! The driver's tasks, and the order in which they are polled.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
@@ -25,6 +25,7 @@ pub(super) type Task<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
 struct Running<'a> {
     task: Task<'a>,
+    waker: Waker,
     polls: u64,
     polls_max: Option<u64>,
 }
@@ -32,12 +33,12 @@ struct Running<'a> {
 /// The tasks that are not over.
 #[derive(Default)]
 pub(super) struct Tasks<'a> {
-    running: BTreeMap<TaskId, Running<'a>>,
+    running: HashMap<TaskId, Running<'a>>,
 }
 
 impl<'a> Tasks<'a> {
-    pub(super) fn insert(&mut self, id: TaskId, task: Task<'a>) {
-        self.running.insert(id, Running { task, polls: 0, polls_max: None });
+    pub(super) fn insert(&mut self, id: TaskId, task: Task<'a>, waker: Waker) {
+        self.running.insert(id, Running { task, waker, polls: 0, polls_max: None });
     }
 
     pub(super) fn remove(&mut self, id: TaskId) {
@@ -59,9 +60,10 @@ impl<'a> Tasks<'a> {
     }
 
     /// Polls a task; tells whether it is over, by itself or by the crash that was asked for.
-    pub(super) fn poll(&mut self, id: TaskId, context: &mut Context<'_>) -> bool {
+    pub(super) fn poll(&mut self, id: TaskId) -> bool {
         let Some(running) = self.running.get_mut(&id) else { return true };
         running.polls += 1;
+        let context = &mut Context::from_waker(&running.waker);
         let is_ready = running.task.as_mut().poll(context).is_ready();
         is_ready || running.polls_max.is_some_and(|max| running.polls >= max)
     }
@@ -106,7 +108,7 @@ impl Ready {
 #[derive(Default)]
 struct Woken {
     order: VecDeque<TaskId>,
-    members: BTreeSet<TaskId>,
+    members: HashSet<TaskId>,
 }
 
 impl Woken {

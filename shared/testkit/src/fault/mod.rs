@@ -1,15 +1,18 @@
 //! Faults of the outside, scripted: every call of an in-memory port goes through a plan.
 
+mod fate;
 mod operation;
 mod rules;
 
 use std::error::Error;
+use std::fmt;
 use std::future;
 use std::sync::{Arc, Mutex};
 
 use spillway_app::ports::{Clock as _, PortError};
 use spillway_domain::name::JobId;
 
+pub use fate::{CallFate, Fate};
 pub use operation::Operation;
 use rules::Rules;
 
@@ -62,16 +65,17 @@ pub enum Fault {
 /// })?;
 /// # Ok::<(), PortError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct FaultPlan {
     clock: ManualClock,
     rules: Arc<Mutex<Rules>>,
+    fate: Arc<Mutex<Option<Box<dyn Fate>>>>,
 }
 
 impl FaultPlan {
     /// Builds a plan in which nothing goes wrong.
     pub fn new(clock: &ManualClock) -> Self {
-        Self { clock: clock.clone(), rules: Arc::default() }
+        Self { clock: clock.clone(), rules: Arc::default(), fate: Arc::default() }
     }
 
     /// Scripts the `number`th call of an operation, counted from 1 and from the plan's beginning.
@@ -120,6 +124,17 @@ impl FaultPlan {
         locked(&self.rules).stop();
     }
 
+    /// Lets `fate` decide what was not scripted.
+    pub fn decided_by(&self, fate: impl Fate + 'static) {
+        *locked(&self.fate) = Some(Box::new(fate));
+    }
+
+    /// Asks the fate, when there is one.
+    pub(crate) fn fate<T>(&self, ask: impl FnOnce(&mut dyn Fate) -> T) -> Option<T> {
+        let mut fate = locked(&self.fate);
+        Some(ask(fate.as_mut()?.as_mut()))
+    }
+
     /// Tells how often an operation was called.
     pub fn call_count(&self, operation: Operation) -> u64 {
         locked(&self.rules).call_count(operation)
@@ -135,15 +150,41 @@ impl FaultPlan {
         locked(&self.rules).take_crash()
     }
 
-    /// Counts a call and carries it out, as scripted. `jobs` are the ids that it is about; `effect`
-    /// is what it does to the outside.
+    /// Counts a call and carries it out, as scripted. `jobs` are the ids that it is about, which
+    /// nobody looks at while nothing is scripted for a job; `effect` is what it does to the outside.
     pub(crate) async fn call<T>(
         &self,
         operation: Operation,
-        jobs: &[&str],
+        jobs: impl IntoIterator<Item = &str> + Clone,
         effect: impl Future<Output = Result<T, PortError>> + Send,
     ) -> Result<T, PortError> {
-        let fault = locked(&self.rules).next_fault(operation, jobs);
+        let scripted = locked(&self.rules).next_fault(operation, jobs.clone());
+        let fate = match scripted {
+            None => {
+                let ask = |fate: &mut dyn Fate| {
+                    fate.of_call(operation, &jobs.into_iter().collect::<Vec<_>>())
+                };
+                self.fate(ask).unwrap_or_default()
+            }
+            fault => CallFate { fault, ..CallFate::default() },
+        };
+        self.wait_millis(fate.before_millis).await;
+        let answer = self.carry_out(fate.fault, effect).await;
+        self.wait_millis(fate.after_millis).await;
+        answer
+    }
+
+    async fn wait_millis(&self, millis: i64) {
+        if millis > 0 {
+            self.clock.sleep_until(self.clock.now().plus_millis(millis)).await;
+        }
+    }
+
+    async fn carry_out<T>(
+        &self,
+        fault: Option<Fault>,
+        effect: impl Future<Output = Result<T, PortError>> + Send,
+    ) -> Result<T, PortError> {
         match fault {
             None => effect.await,
             Some(Fault::FailBefore) => Err(transient("scripted: failed before its effect")),
@@ -152,7 +193,7 @@ impl FaultPlan {
                 effect.await.and(Err(transient("scripted: the answer was lost")))
             }
             Some(Fault::Slow(millis)) => {
-                self.clock.sleep_until(self.clock.now().plus_millis(millis)).await;
+                self.wait_millis(millis).await;
                 effect.await
             }
             Some(Fault::Hang) => future::pending().await,
@@ -171,6 +212,12 @@ impl FaultPlan {
     async fn crash<T>(&self) -> T {
         locked(&self.rules).crash();
         future::pending().await
+    }
+}
+
+impl fmt::Debug for FaultPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FaultPlan").field("rules", &self.rules).finish_non_exhaustive()
     }
 }
 

@@ -56,6 +56,20 @@ operations! {
     WriteVisits,
     /// `StagingState::write_shard_counts`.
     WriteShardCounts,
+    /// `StagingUnits::split`.
+    Split,
+    /// `StagingUnits::write_split`.
+    WriteSplit,
+    /// `StagingUnits::lease`.
+    Lease,
+    /// `StagingUnits::write_progress`.
+    WriteProgress,
+    /// `CatchUp::reserve`.
+    Reserve,
+    /// `CatchUp::reserved_until`.
+    ReservedUntil,
+    /// `QueueDepth::waiting_count`.
+    WaitingCount,
     /// `JobQueue::send_batch`, the whole call.
     SendBatch,
     /// One message of a `JobQueue::send_batch`: fails alone.

@@ -1,16 +1,16 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::{Fault, Operation};
 use crate::dice::Dice;
 
 /// What was scripted, and what has happened.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Rules {
     by_call: BTreeMap<(Operation, u64), Fault>,
-    by_job: BTreeMap<(Operation, String), Fault>,
+    by_job: BTreeMap<Operation, HashMap<String, Fault>>,
     every_call: BTreeMap<Operation, Fault>,
     random: Vec<AtRandom>,
-    calls: BTreeMap<Operation, u64>,
+    calls: [u64; Operation::ALL.len()],
     faults: u64,
     crashed: bool,
 }
@@ -23,13 +23,27 @@ struct AtRandom {
     faults: Vec<Fault>,
 }
 
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            by_call: BTreeMap::new(),
+            by_job: BTreeMap::new(),
+            every_call: BTreeMap::new(),
+            random: Vec::new(),
+            calls: [0; Operation::ALL.len()],
+            faults: 0,
+            crashed: false,
+        }
+    }
+}
+
 impl Rules {
     pub(super) fn on_call(&mut self, operation: Operation, number: u64, fault: Fault) {
         self.by_call.insert((operation, number), fault);
     }
 
     pub(super) fn on_job(&mut self, operation: Operation, id: &str, fault: Fault) {
-        self.by_job.insert((operation, id.to_owned()), fault);
+        self.by_job.entry(operation).or_default().insert(id.to_owned(), fault);
     }
 
     pub(super) fn on_every(&mut self, operation: Operation, fault: Fault) {
@@ -56,8 +70,12 @@ impl Rules {
 
     /// Counts a call and tells what goes wrong with it: what was scripted for this very call, for
     /// one of its jobs, for all calls, or by the dice, in this order.
-    pub(super) fn next_fault(&mut self, operation: Operation, jobs: &[&str]) -> Option<Fault> {
-        let number = self.calls.entry(operation).or_default();
+    pub(super) fn next_fault<'a>(
+        &mut self,
+        operation: Operation,
+        jobs: impl IntoIterator<Item = &'a str>,
+    ) -> Option<Fault> {
+        let number = &mut self.calls[operation as usize];
         *number += 1;
         let number = *number;
         let fault = self
@@ -70,12 +88,17 @@ impl Rules {
         fault
     }
 
-    fn take_fault_of(&mut self, operation: Operation, jobs: &[&str]) -> Option<Fault> {
-        jobs.iter().find_map(|id| self.by_job.remove(&(operation, (*id).to_owned())))
+    fn take_fault_of<'a>(
+        &mut self,
+        operation: Operation,
+        jobs: impl IntoIterator<Item = &'a str>,
+    ) -> Option<Fault> {
+        let scripted = self.by_job.get_mut(&operation).filter(|scripted| !scripted.is_empty())?;
+        jobs.into_iter().find_map(|id| scripted.remove(id))
     }
 
     pub(super) fn call_count(&self, operation: Operation) -> u64 {
-        self.calls.get(&operation).copied().unwrap_or_default()
+        self.calls[operation as usize]
     }
 
     pub(super) fn fault_count(&self) -> u64 {

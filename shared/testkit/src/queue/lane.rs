@@ -39,6 +39,12 @@ impl Quirks {
         is_shuffled: false,
     };
 
+    /// Tells by how much each copy of a message comes late.
+    fn lateness(&mut self) -> Vec<i64> {
+        let second = self.doubled_after_millis();
+        second.into_iter().chain([self.late_millis()]).collect()
+    }
+
     fn late_millis(&mut self) -> i64 {
         draw_millis(&mut self.dice, self.late_millis_max)
     }
@@ -92,10 +98,12 @@ pub(super) struct LaneQueue {
     pub(super) quirks: Quirks,
     pub(super) visibility_seconds: i64,
     pub(super) sent: Vec<SentMessage>,
+    pub(super) keeps_sent: bool,
     pub(super) put_aside: Vec<QueueMessage>,
     delayed: BTreeMap<(Instant, u64), Held>,
     ready: VecDeque<Held>,
     in_flight: BTreeMap<Receipt, Held>,
+    messages: u64,
     steps: u64,
     waiting: Vec<Waker>,
 }
@@ -106,25 +114,35 @@ impl LaneQueue {
             quirks: Quirks::NONE,
             visibility_seconds,
             sent: Vec::new(),
+            keeps_sent: true,
             put_aside: Vec::new(),
             delayed: BTreeMap::new(),
             ready: VecDeque::new(),
             in_flight: BTreeMap::new(),
+            messages: 0,
             steps: 0,
             waiting: Vec::new(),
         }
     }
 
-    pub(super) fn put(&mut self, outgoing: OutgoingMessage, now: Instant) {
-        let id = format!("message-{}", self.sent.len() + 1);
-        let held = Held { id, message: outgoing.message.clone(), receive_count: 0 };
-        let visible_at = now.plus_seconds(i64::from(outgoing.delay_seconds));
-        if let Some(after_millis) = self.quirks.doubled_after_millis() {
-            self.delay(held.clone(), visible_at.plus_millis(after_millis));
+    /// Takes a message in; `lateness` has an entry for each of its copies, and is none when the
+    /// queue's own habits decide.
+    pub(super) fn put(
+        &mut self,
+        outgoing: OutgoingMessage,
+        lateness: Option<Vec<i64>>,
+        now: Instant,
+    ) {
+        self.messages += 1;
+        let id = format!("message-{}", self.messages);
+        if self.keeps_sent {
+            self.sent.push(SentMessage { outgoing: outgoing.clone(), sent_at: now });
         }
-        let late_millis = self.quirks.late_millis();
-        self.delay(held, visible_at.plus_millis(late_millis));
-        self.sent.push(SentMessage { outgoing, sent_at: now });
+        let held = Held { id, message: outgoing.message, receive_count: 0 };
+        let visible_at = now.plus_seconds(i64::from(outgoing.delay_seconds));
+        for late_millis in lateness.unwrap_or_else(|| self.quirks.lateness()) {
+            self.delay(held.clone(), visible_at.plus_millis(late_millis));
+        }
         self.waiting.drain(..).for_each(Waker::wake);
     }
 
@@ -138,16 +156,23 @@ impl LaneQueue {
         lane: Lane,
         count_max: usize,
         now: Instant,
+        mut is_taken: impl FnMut(&QueueMessage) -> bool,
     ) -> Vec<ReceivedMessage> {
         self.ripen(now);
         let room = IN_FLIGHT_MAX.saturating_sub(self.in_flight.len());
         let count = self.ready.len().min(count_max).min(room);
-        (0..count).filter_map(|_| self.receive_one(lane, now)).collect()
+        (0..count).map_while(|_| self.receive_one(lane, now, &mut is_taken)).collect()
     }
 
-    fn receive_one(&mut self, lane: Lane, now: Instant) -> Option<ReceivedMessage> {
+    fn receive_one(
+        &mut self,
+        lane: Lane,
+        now: Instant,
+        is_taken: impl FnOnce(&QueueMessage) -> bool,
+    ) -> Option<ReceivedMessage> {
         let place =
             if self.quirks.is_shuffled { self.quirks.dice.place(self.ready.len()) } else { 0 };
+        self.ready.get(place).filter(|held| is_taken(&held.message))?;
         let mut held = self.ready.remove(place)?;
         held.receive_count += 1;
         self.steps += 1;
@@ -159,7 +184,9 @@ impl LaneQueue {
 
     /// Moves what has become visible to where it is received from.
     fn ripen(&mut self, now: Instant) {
-        for held in take_until(&mut self.delayed, now).chain(take_until(&mut self.in_flight, now)) {
+        let mut visible = take_until(&mut self.delayed, now);
+        visible.append(&mut take_until(&mut self.in_flight, now));
+        for held in visible {
             if held.receive_count < RECEIVES_MAX {
                 self.ready.push_back(held);
             } else {
@@ -187,6 +214,11 @@ impl LaneQueue {
         self.in_flight.clear();
     }
 
+    pub(super) fn ready_count(&mut self, now: Instant) -> usize {
+        self.ripen(now);
+        self.ready.len()
+    }
+
     pub(super) fn message_count(&self) -> usize {
         self.delayed.len() + self.ready.len() + self.in_flight.len()
     }
@@ -211,10 +243,12 @@ impl LaneQueue {
     }
 }
 
-fn take_until(
-    held: &mut BTreeMap<(Instant, u64), Held>,
-    now: Instant,
-) -> impl Iterator<Item = Held> + use<> {
-    let later = held.split_off(&(now.plus_millis(1), 0));
-    std::mem::replace(held, later).into_values()
+fn take_until(held: &mut BTreeMap<(Instant, u64), Held>, now: Instant) -> Vec<Held> {
+    let mut taken = Vec::new();
+    while let Some(first) = held.first_entry()
+        && first.key().0 <= now
+    {
+        taken.push(first.remove());
+    }
+    taken
 }

@@ -11,7 +11,7 @@ use std::task::Poll;
 use futures::future::select;
 use spillway_app::ports::{
     BATCH_BYTES_MAX, BATCH_MESSAGES_MAX, Clock as _, JobQueue, OutgoingMessage, PortError,
-    QueueMessage,
+    QueueDepth, QueueMessage,
 };
 use spillway_domain::precision::Lane;
 use spillway_domain::staging::QUEUE_DELAY_SECONDS_MAX;
@@ -24,6 +24,7 @@ pub use size::body_bytes;
 use crate::clock::ManualClock;
 use crate::fault::{FaultPlan, Operation, permanent, transient};
 use crate::lock::locked;
+use crate::observer::{Observer, Observers};
 
 /// The queues of both lanes. Clones share them.
 ///
@@ -56,6 +57,7 @@ pub struct InMemoryQueue {
     clock: ManualClock,
     faults: FaultPlan,
     lanes: Arc<Mutex<Lanes>>,
+    observers: Observers,
 }
 
 #[derive(Debug)]
@@ -77,7 +79,27 @@ impl InMemoryQueue {
     /// Builds empty queues: in order, each message once, each to the millisecond.
     pub fn new(clock: &ManualClock, faults: &FaultPlan) -> Self {
         let lanes = Lanes { exact: LaneQueue::new(30), movable: LaneQueue::new(90) };
-        Self { clock: clock.clone(), faults: faults.clone(), lanes: Arc::new(Mutex::new(lanes)) }
+        Self {
+            clock: clock.clone(),
+            faults: faults.clone(),
+            lanes: Arc::new(Mutex::new(lanes)),
+            observers: Observers::default(),
+        }
+    }
+
+    /// Lets somebody look on, from now on.
+    ///
+    /// # Panics
+    /// When somebody does already.
+    pub fn observe(&self, observer: Arc<dyn Observer>) {
+        self.observers.set(observer);
+    }
+
+    /// Does not keep what is sent from now on: a run of millions of jobs counts it by an
+    /// [`Observer`].
+    pub fn keep_no_sent(&self) {
+        let lanes = &mut *locked(&self.lanes);
+        (lanes.exact.keeps_sent, lanes.movable.keeps_sent) = (false, false);
     }
 
     /// Gives a lane the habits that a queue may have. They count for what is sent or received from
@@ -93,8 +115,18 @@ impl InMemoryQueue {
 
     /// Receives what is there, ten messages at most.
     pub fn receive(&self, lane: Lane) -> Vec<ReceivedMessage> {
+        self.receive_while(lane, |_| true)
+    }
+
+    /// Receives what is there, as long as `is_taken` says so of the next message, ten at most: for
+    /// an event source that takes no more than its workers can bear.
+    pub fn receive_while(
+        &self,
+        lane: Lane,
+        is_taken: impl FnMut(&QueueMessage) -> bool,
+    ) -> Vec<ReceivedMessage> {
         let now = self.clock.now();
-        locked(&self.lanes).of(lane).receive(lane, BATCH_MESSAGES_MAX, now)
+        locked(&self.lanes).of(lane).receive(lane, BATCH_MESSAGES_MAX, now, is_taken)
     }
 
     /// Waits until there is a message, and receives ten at most. Waits for ever when none comes.
@@ -122,8 +154,7 @@ impl InMemoryQueue {
 
     /// Puts a message into a lane, past all limits and faults.
     pub fn put(&self, lane: Lane, message: QueueMessage, delay_seconds: u16) {
-        let now = self.clock.now();
-        locked(&self.lanes).of(lane).put(OutgoingMessage { message, delay_seconds }, now);
+        self.take_in(lane, OutgoingMessage { message, delay_seconds });
     }
 
     /// Lets a lane deliver once more, from now on, whatever it holds: the same messages, by the
@@ -157,8 +188,8 @@ impl InMemoryQueue {
         locked(&self.lanes).of(lane).put_aside.clone()
     }
 
-    /// Waits until something is put into the lane.
-    async fn next_change(&self, lane: Lane) {
+    /// Waits until something is put into a lane.
+    pub async fn next_change(&self, lane: Lane) {
         let seen = locked(&self.lanes).of(lane).step_count();
         poll_fn(|context| {
             let mut lanes = locked(&self.lanes);
@@ -172,6 +203,13 @@ impl InMemoryQueue {
         .await;
     }
 
+    fn take_in(&self, lane: Lane, outgoing: OutgoingMessage) {
+        let now = self.clock.now();
+        self.observers.message_sent(lane, &outgoing, now);
+        let lateness = self.faults.fate(|fate| fate.of_message(lane, &outgoing, now));
+        locked(&self.lanes).of(lane).put(outgoing, lateness, now);
+    }
+
     /// Sends the messages of a batch one after another; each may fail alone.
     async fn send_each(
         &self,
@@ -182,12 +220,11 @@ impl InMemoryQueue {
         for message in messages {
             let put = async {
                 refuse_delay(message.delay_seconds)?;
-                let now = self.clock.now();
-                locked(&self.lanes).of(lane).put(message.clone(), now);
+                self.take_in(lane, message.clone());
                 Ok(())
             };
             let jobs = jobs_of(&message.message);
-            answers.push(self.faults.call(Operation::SendMessage, &jobs, put).await);
+            answers.push(self.faults.call(Operation::SendMessage, jobs, put).await);
         }
         answers
     }
@@ -199,16 +236,27 @@ impl JobQueue for InMemoryQueue {
         lane: Lane,
         messages: &[OutgoingMessage],
     ) -> Vec<Result<(), PortError>> {
-        let jobs: Vec<_> = messages.iter().flat_map(|sent| jobs_of(&sent.message)).collect();
+        let jobs = messages.iter().flat_map(|sent| jobs_of(&sent.message));
         let send = async {
             refuse_batch(messages)?;
+            self.observers.batch_sent(lane, messages, self.clock.now());
             Ok(self.send_each(lane, messages).await)
         };
-        match self.faults.call(Operation::SendBatch, &jobs, send).await {
+        match self.faults.call(Operation::SendBatch, jobs, send).await {
             Ok(answers) => answers,
             Err(PortError::Transient(why)) => every(messages, || transient(why.to_string())),
             Err(PortError::Permanent(why)) => every(messages, || permanent(why.to_string())),
         }
+    }
+}
+
+impl QueueDepth for InMemoryQueue {
+    async fn waiting_count(&self, lane: Lane) -> Result<u64, PortError> {
+        let count = async {
+            let waiting = locked(&self.lanes).of(lane).ready_count(self.clock.now());
+            Ok(u64::try_from(waiting).unwrap_or(u64::MAX))
+        };
+        self.faults.call(Operation::WaitingCount, [], count).await
     }
 }
 
@@ -238,11 +286,11 @@ fn refuse_delay(delay_seconds: u16) -> Result<(), PortError> {
     }
 }
 
-fn jobs_of(message: &QueueMessage) -> Vec<&str> {
-    match message {
-        QueueMessage::Release(pack) => {
-            pack.entries.iter().map(|entry| entry.job_id.as_str()).collect()
-        }
-        QueueMessage::Record(record) => vec![record.job_id.as_str()],
-    }
+fn jobs_of(message: &QueueMessage) -> impl Iterator<Item = &str> + Clone {
+    let (entries, record) = match message {
+        QueueMessage::Release(pack) => (pack.entries.as_slice(), None),
+        QueueMessage::Record(record) => (&[][..], Some(record)),
+    };
+    let of_pack = entries.iter().map(|entry| entry.job_id.as_str());
+    of_pack.chain(record.map(|record| record.job_id.as_str()))
 }

@@ -140,6 +140,7 @@ fn record_failed(row: Option<&Job>, entry: &PackEntry, failure: &Failure) -> Opt
     }?;
     let job = Job {
         state: State::Failed,
+        maybe_sent: row.maybe_sent || failure.maybe_sent,
         reason: Some(failure.reason.clone()),
         finished_at: Some(failure.finished_at),
         ..row.clone()

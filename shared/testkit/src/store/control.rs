@@ -75,8 +75,8 @@ impl PolicyStore for InMemoryStore {
 
     async fn waiting_job_of(&self, names: &Removed) -> Result<Option<JobId>, PortError> {
         let find = |tables: &mut super::Tables| {
-            let found = tables.jobs.all().find(|row| waits_for(&row.job, names));
-            found.map(|row| row.job.id.clone())
+            let waiting = tables.jobs.all().filter(|row| waits_for(&row.job, names));
+            waiting.map(|row| &row.job.id).min().cloned()
         };
         self.control(Operation::WaitingJobOf, find).await
     }

@@ -12,8 +12,12 @@ use crate::fault::Operation;
 
 impl Intake for InMemoryStore {
     async fn read(&self, id: &JobId) -> Result<Option<Job>, PortError> {
-        let read = async { Ok(self.job(id.as_str())) };
-        self.faults.call(Operation::Read, &[id.as_str()], read).await
+        let read = async {
+            let job = self.job(id.as_str());
+            self.observers.row_read(job.as_ref());
+            Ok(job)
+        };
+        self.faults.call(Operation::Read, [id.as_str()], read).await
     }
 
     async fn create(&self, job: &Job) -> ConditionalResult {

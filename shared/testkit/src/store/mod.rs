@@ -5,6 +5,7 @@ mod control;
 mod index;
 mod intake;
 mod rows;
+mod units;
 
 use std::sync::{Arc, Mutex};
 
@@ -15,15 +16,17 @@ use spillway_domain::time::Instant;
 
 use control::Control;
 use rows::{Row, Rows, Write};
+use units::Units;
 
 use crate::clock::ManualClock;
 use crate::fault::{FaultPlan, Operation};
 use crate::lock::locked;
+use crate::observer::{Observer, Observers, RowWrite};
 
 /// The jobs table with its index, and the control table. Clones share both.
 ///
 /// It is every port of the tables at once: `Intake`, `Claims`, `DueIndex`, `SettingsSource`,
-/// `PolicyStore` and `StagingState`. Calls are counted and go wrong as its [`FaultPlan`] says.
+/// `PolicyStore`, `StagingState`, `StagingUnits` and `CatchUp`. Calls are counted and go wrong as its [`FaultPlan`] says.
 ///
 /// ```
 /// use spillway_app::ports::{Conditional, Intake};
@@ -45,19 +48,34 @@ pub struct InMemoryStore {
     clock: ManualClock,
     faults: FaultPlan,
     tables: Arc<Mutex<Tables>>,
+    observers: Observers,
 }
 
 #[derive(Debug, Default)]
 struct Tables {
     jobs: Rows,
     control: Control,
+    units: Units,
 }
 
 impl InMemoryStore {
     /// Builds empty tables. Their index is up to date at once and answers 4,000 jobs a page, about
     /// what a page of 1 MB holds.
     pub fn new(clock: &ManualClock, faults: &FaultPlan) -> Self {
-        Self { clock: clock.clone(), faults: faults.clone(), tables: Arc::default() }
+        Self {
+            clock: clock.clone(),
+            faults: faults.clone(),
+            tables: Arc::default(),
+            observers: Observers::default(),
+        }
+    }
+
+    /// Lets somebody look on, from now on.
+    ///
+    /// # Panics
+    /// When somebody does already.
+    pub fn observe(&self, observer: Arc<dyn Observer>) {
+        self.observers.set(observer);
     }
 
     /// Lets the index show every write so many milliseconds late, those to come alone.
@@ -90,7 +108,9 @@ impl InMemoryStore {
 
     /// Shows all rows, in order of their ids.
     pub fn jobs(&self) -> Vec<Job> {
-        locked(&self.tables).jobs.all().map(|row| row.job.clone()).collect()
+        let mut jobs: Vec<_> = locked(&self.tables).jobs.all().map(|row| row.job.clone()).collect();
+        jobs.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+        jobs
     }
 
     /// Tells when a finished row may be deleted.
@@ -100,8 +120,9 @@ impl InMemoryStore {
 
     /// Writes a row as it is, past all conditions: to begin a test in the middle of a job's life.
     pub fn put(&self, job: Job) {
-        let now = self.clock.now();
-        locked(&self.tables).jobs.write(Row { job, ttl_at: None }, now);
+        let (now, before) = (self.clock.now(), self.job(job.id.as_str()));
+        let lag_millis = self.follow(before.as_ref(), &job, now);
+        locked(&self.tables).jobs.write(Row { job, ttl_at: None }, lag_millis, now);
     }
 
     /// Deletes the rows whose TTL has passed, as the table does within days.
@@ -120,16 +141,28 @@ impl InMemoryStore {
     ) -> ConditionalResult<T> {
         let effect = async {
             let jobs = &mut locked(&self.tables).jobs;
-            let stored = jobs.row(id.as_str()).map(|row| row.job.clone());
-            match write(stored.as_ref()) {
-                None => Ok(Conditional::Refused(stored.map(Box::new))),
+            let before = jobs.row(id.as_str()).map(|row| &row.job);
+            let (written, at) = (write(before), self.clock.now());
+            let after = written.as_ref().map(|written| &written.row.job);
+            self.observers.row_written(RowWrite { operation, before, after, at });
+            match written {
+                None => Ok(Conditional::Refused(before.cloned().map(Box::new))),
                 Some(Write { row, answer }) => {
-                    jobs.write(row, self.clock.now());
+                    let lag_millis = self.follow(before, &row.job, at);
+                    jobs.write(row, lag_millis, at);
                     Ok(Conditional::Done(answer))
                 }
             }
         };
-        self.faults.call(operation, &[id.as_str()], effect).await
+        self.faults.call(operation, [id.as_str()], effect).await
+    }
+
+    /// Shows a write to the fate, and asks how late the index shows it.
+    fn follow(&self, before: Option<&Job>, after: &Job, now: Instant) -> Option<i64> {
+        self.faults.fate(|fate| {
+            fate.wrote(before, after, now);
+            fate.of_index_entry(after)
+        })
     }
 
     /// Carries out a call to the control table.
@@ -138,6 +171,6 @@ impl InMemoryStore {
         operation: Operation,
         effect: impl FnOnce(&mut Tables) -> T + Send,
     ) -> Result<T, PortError> {
-        self.faults.call(operation, &[], async { Ok(effect(&mut locked(&self.tables))) }).await
+        self.faults.call(operation, [], async { Ok(effect(&mut locked(&self.tables))) }).await
     }
 }
