@@ -60,8 +60,20 @@ fn a_job_whose_last_attempt_never_came_to_an_end_has_failed() {
     service.outside.faults.on_every(Operation::SendDeliveries, Fault::CrashBefore);
     driver.run_for_seconds(3_600);
     assert_eq!(service.state("a"), State::Failed);
-    assert_eq!(service.outside.store.job("a").unwrap().attempts, 5);
+    let job = service.outside.store.job("a").unwrap();
+    assert_eq!((job.attempts, job.maybe_sent), (5, true), "nobody knows how far the last one came");
     assert_eq!(service.outside.dead_letters.letters().len(), 1);
+}
+
+#[test]
+fn a_job_that_failed_without_an_answer_may_have_been_sent() {
+    let (service, mut driver) = one_accepted_job(job_spec(at(DUE)));
+    (0..4).for_each(|_| service.outside.channel.reply_next("a", Reply::Refuse));
+    service.outside.channel.reply_next("a", Reply::ArriveUnanswered);
+    driver.run_for_seconds(3_600);
+    assert_eq!(service.state("a"), State::Failed);
+    assert_eq!(service.outside.channel.arrivals_of("a").len(), 1);
+    assert!(service.outside.store.job("a").unwrap().maybe_sent, "whoever reads it is told");
 }
 
 #[test]

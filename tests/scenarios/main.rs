@@ -4,9 +4,13 @@
 
 mod boundary;
 mod cancel_and_reschedule;
+mod catch_up;
 mod dispatch_crashes;
 mod failures;
 mod holding;
+mod mutants;
 mod passing_on;
+mod reconcile;
 mod service;
 mod staging;
+mod units;

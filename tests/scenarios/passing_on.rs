@@ -124,3 +124,24 @@ fn an_entry_whose_claim_is_not_answered_waits_twice_as_long_with_every_hop() {
     driver.run_for_seconds(120);
     service.assert_each_delivered_once();
 }
+
+#[test]
+fn what_is_passed_on_of_a_pack_goes_on_together() {
+    let service = Service::at(at("2026-12-01T08:59:00Z"));
+    let mut driver = service.outside.driver();
+    let due = at(DUE);
+    service.put_staged((0..100).map(|number| exact_job(&format!("job-{number}"), due, due)));
+    driver.run_until(due);
+    // Claims take about a second, each its own time: some begin too late, and are left to another.
+    for call in 1..=100_u64 {
+        let millis = 900 + i64::try_from(call).unwrap() * 7;
+        service.outside.faults.on_call(Operation::Claim, call, Fault::Slow(millis));
+    }
+    service.start_dispatch(&driver);
+    driver.run_for_seconds(600);
+    service.assert_each_delivered_once();
+    let passed_on = service.ended(Ending::PassedOn);
+    assert!(passed_on >= 20, "{passed_on} were passed on");
+    let packs = service.sent_packs(Lane::Exact).len();
+    assert!(packs <= 6, "{passed_on} jobs went on in {packs} messages");
+}

@@ -10,20 +10,21 @@ use futures::future::{Either, select};
 use spillway_app::accept_jobs::{Acceptor, Answer};
 use spillway_app::cancel_job::{CancelAnswer, cancel_job};
 use spillway_app::dispatch_jobs::{DispatchReport, Dispatcher, Ending, IncomingMessage};
-use spillway_app::ports::Clock;
-use spillway_app::settings::Settings;
+use spillway_app::ports::{Clock, LeaseToken, QueueMessage, SettingsSource};
+use spillway_app::settings::{CurrentSettings, Settings};
 use spillway_app::stage_jobs::{Stager, StagingError, StagingReport};
 use spillway_domain::acceptance::{OnDifference, Submission};
 use spillway_domain::bucket::ShardCounts;
 use spillway_domain::job::{Job, State};
-use spillway_domain::pack::{DueJob, packs};
+use spillway_domain::pace::Pace;
+use spillway_domain::pack::{DueJob, Pack, packs};
 use spillway_domain::policy::Policy;
 use spillway_domain::precision::Lane;
 use spillway_domain::spec::JobSpec;
 use spillway_domain::staging::Lookahead;
 use spillway_domain::time::Instant;
 use spillway_testkit::build::{job_id, policy, shards};
-use spillway_testkit::{Driver, InMemoryQueue, Outside, ReceivedMessage, serve};
+use spillway_testkit::{Driver, InMemoryQueue, InMemoryStore, Outside, ReceivedMessage, serve};
 
 /// How long a finished row is kept in these tests, in seconds: a week.
 pub(crate) const RETENTION_SECONDS: u32 = 7 * 86_400;
@@ -34,6 +35,9 @@ pub(crate) struct Service {
     pub(crate) outside: Outside,
     pub(crate) lookahead: Lookahead,
     policy: Rc<RefCell<Policy>>,
+    pace: Rc<Cell<Pace>>,
+    wanted_shards: Rc<Cell<u16>>,
+    kept_settings: Rc<CurrentSettings<InMemoryStore>>,
     invocations: Rc<Cell<u64>>,
     stopped: Rc<Cell<u64>>,
     reports: Rc<RefCell<Vec<DispatchReport>>>,
@@ -42,10 +46,16 @@ pub(crate) struct Service {
 impl Service {
     /// Builds a stack with the shortest lookahead, 60 s, at an instant.
     pub(crate) fn at(now: Instant) -> Self {
+        let outside = Outside::at(now);
+        let store = outside.store.clone();
+        let parse = |_: &str| Err("no policy is stored here".to_owned());
         Self {
-            outside: Outside::at(now),
+            outside,
+            wanted_shards: Rc::new(Cell::new(8)),
+            kept_settings: Rc::new(CurrentSettings::new(store, parse, policy(), shards(8))),
             lookahead: Lookahead::from_seconds(60).unwrap(),
             policy: Rc::new(RefCell::new(policy())),
+            pace: Rc::new(Cell::new(Pace::from_jobs_per_second(5_000).unwrap())),
             invocations: Rc::default(),
             stopped: Rc::default(),
             reports: Rc::default(),
@@ -101,13 +111,33 @@ impl Service {
         let stager = Stager {
             index: &outside.store,
             queue: &outside.queue,
+            depth: &outside.queue,
             state: &outside.store,
             clock: &outside.clock,
             lookahead: self.lookahead,
-            until: outside.clock.now().plus_seconds(50),
+            pace: self.pace.get(),
+            token: LeaseToken::of(format!("tick-{}", self.next_invocation())),
+            deadline: outside.clock.now().plus_seconds(55),
         };
+        let stored = outside.store.shard_counts().await?;
+        let shards = stager.raise_shards(stored, shards(self.wanted_shards.get())).await?;
         let policy = self.policy.borrow().clone();
-        stager.stage_jobs(shards(8), &policy).await
+        stager.stage_jobs(shards, &policy).await
+    }
+
+    fn next_invocation(&self) -> u64 {
+        self.invocations.set(self.invocations.get() + 1);
+        self.invocations.get()
+    }
+
+    /// Asks for another shard count from now on, as a deployment does.
+    pub(crate) fn want_shards(&self, count: u16) {
+        self.wanted_shards.set(count);
+    }
+
+    /// Releases overdue jobs at another pace from now on.
+    pub(crate) fn set_pace(&self, jobs_per_second: u32) {
+        self.pace.set(Pace::from_jobs_per_second(jobs_per_second).unwrap());
     }
 
     /// Takes a batch as Lambda lets an invocation do: at its time-out it is stopped where it stands,
@@ -144,8 +174,7 @@ impl Service {
         skew_millis: i64,
         batch: Vec<ReceivedMessage>,
     ) -> Vec<String> {
-        let number = self.invocations.get() + 1;
-        self.invocations.set(number);
+        let number = self.next_invocation();
         let timeout_millis = if lane == Lane::Exact { 14_500 } else { 59_500 };
         let clock = self.outside.clock.skewed_by(skew_millis);
         let deadline = clock.now().plus_millis(timeout_millis);
@@ -176,12 +205,13 @@ impl Service {
     /// Hands jobs in, as intake does.
     pub(crate) async fn accept(&self, jobs: Vec<(String, JobSpec)>) -> Vec<Answer> {
         let outside = &self.outside;
+        let settings = self.kept_settings.at(outside.clock.now()).await.unwrap();
         let acceptor = Acceptor {
             store: &outside.store,
             queue: &outside.queue,
             clock: &outside.clock,
             lookahead: self.lookahead,
-            shards: shards(8),
+            shards: settings.shards.writers,
             until: outside.clock.now().plus_seconds(15),
         };
         let policy = self.policy.borrow().clone();
@@ -211,9 +241,25 @@ impl Service {
         }
         for pack in packs(jobs.iter().map(DueJob::of)) {
             let lane = pack.key.lane;
-            let message = spillway_app::ports::QueueMessage::Release(pack);
+            let message = QueueMessage::Release(pack);
             self.outside.queue.put(lane, message, 0);
         }
+    }
+
+    /// Shows the packs that a lane was sent, in order.
+    pub(crate) fn sent_packs(&self, lane: Lane) -> Vec<Pack> {
+        let sent = self.outside.queue.sent(lane).into_iter();
+        sent.filter_map(|sent| match sent.outgoing.message {
+            QueueMessage::Release(pack) => Some(pack),
+            QueueMessage::Record(_) => None,
+        })
+        .collect()
+    }
+
+    /// Counts the jobs that were put into messages, each time anew.
+    pub(crate) fn sent_jobs_count(&self) -> usize {
+        let packs = Lane::ALL.into_iter().flat_map(|lane| self.sent_packs(lane));
+        packs.map(|pack| pack.entries.len()).sum()
     }
 
     /// Tells how often entries ended in a way.

@@ -1,18 +1,16 @@
-//! Ticks: missed, late, doubled, overlapping, cut short; and what reconcile finds.
+//! Ticks: missed, late, doubled, overlapping, cut short.
 
 use spillway_app::stage_jobs::StagingError;
-use spillway_domain::job::State;
-use spillway_domain::precision::Lane;
 use spillway_domain::spec::JobSpec;
 use spillway_testkit::build::{at, class, job_spec};
 use spillway_testkit::{Driver, Fault, Operation};
 
 use crate::service::Service;
 
-const DUE: &str = "2026-12-01T09:00:00Z";
+pub(crate) const DUE: &str = "2026-12-01T09:00:00Z";
 
 /// Jobs of five minutes from 09:00 on, accepted long before, in both lanes.
-fn far_jobs(count: i64) -> (Service, Driver<'static>) {
+pub(crate) fn far_jobs(count: i64) -> (Service, Driver<'static>) {
     let service = Service::at(at("2026-12-01T08:00:30Z"));
     let mut driver = service.outside.driver();
     let jobs = (0..count).map(|number| {
@@ -23,12 +21,6 @@ fn far_jobs(count: i64) -> (Service, Driver<'static>) {
     driver.run(service.accept(jobs.collect()));
     assert_eq!(service.outside.faults.call_count(Operation::SendBatch), 0);
     (service, driver)
-}
-
-fn lose_all_messages(service: &Service) {
-    for lane in Lane::ALL {
-        service.outside.queue.purge(lane);
-    }
 }
 
 #[test]
@@ -55,17 +47,6 @@ fn missed_ticks_cost_nothing_but_time() {
     assert_eq!((report.minutes_count, report.staged_count), (122, 300));
     driver.run_for_seconds(120);
     service.assert_each_delivered_once();
-    let sent: Vec<_> = service
-        .outside
-        .queue
-        .sent(Lane::Exact)
-        .into_iter()
-        .filter_map(|sent| match sent.outgoing.message {
-            spillway_app::ports::QueueMessage::Release(pack) => Some(pack.key.release_at.minute()),
-            spillway_app::ports::QueueMessage::Record(_) => None,
-        })
-        .collect();
-    assert!(sent.is_sorted(), "the backlog is staged in due order");
 }
 
 #[test]
@@ -111,53 +92,4 @@ fn a_tick_that_crashes_anywhere_is_finished_by_the_next() {
         driver.run_for_seconds(3_600);
         service.assert_each_delivered_once();
     }
-}
-
-#[test]
-fn reconcile_stages_what_the_queue_lost() {
-    let (service, mut driver) = far_jobs(100);
-    service.start_ticks(&driver);
-    driver.run_until(at("2026-12-01T08:59:30Z"));
-    let lost = service.outside.queue.message_count(Lane::Exact)
-        + service.outside.queue.message_count(Lane::Movable);
-    assert!(lost > 0);
-    lose_all_messages(&service);
-    service.start_dispatch(&driver);
-    driver.run_until(at("2026-12-01T09:03:00Z"));
-    assert_ne!(service.state("job-1"), State::Delivered);
-    driver.run_until(at("2026-12-01T09:30:00Z"));
-    service.assert_each_delivered_once();
-}
-
-#[test]
-fn reconcile_takes_over_what_a_dead_holder_left() {
-    let (service, mut driver) = far_jobs(20);
-    service.start_ticks(&driver);
-    service.start_dispatch(&driver);
-    service.outside.faults.on_every(Operation::Claim, Fault::CrashAfter);
-    driver.run_until(at("2026-12-01T09:00:02Z"));
-    service.outside.faults.stop();
-    lose_all_messages(&service);
-    driver.run_until(at("2026-12-01T09:30:00Z"));
-    service.assert_each_delivered_once();
-}
-
-#[test]
-fn reconcile_leaves_the_jobs_of_a_paused_channel_where_they_are() {
-    let (service, mut driver) = far_jobs(20);
-    service.change_policy(|policy| {
-        policy.channels.values_mut().for_each(|channel| channel.paused = true);
-    });
-    service.start_ticks(&driver);
-    driver.run_until(at("2026-12-01T09:20:00Z"));
-    lose_all_messages(&service);
-    let before = service.outside.faults.call_count(Operation::SendBatch);
-    driver.run_until(at("2026-12-01T12:00:00Z"));
-    assert_eq!(service.outside.faults.call_count(Operation::SendBatch), before);
-    service.change_policy(|policy| {
-        policy.channels.values_mut().for_each(|channel| channel.paused = false);
-    });
-    service.start_dispatch(&driver);
-    driver.run_until(at("2026-12-01T14:00:00Z"));
-    service.assert_each_delivered_once();
 }

@@ -1,0 +1,113 @@
+//! Which faults a run has, and how often.
+
+use std::collections::BTreeMap;
+
+use spillway_testkit::{Dice, Operation};
+
+use super::kind::Kind;
+
+/// The rates that a kind may have, of 10,000 calls, messages or invocations.
+const RATES: [u32; 5] = [20, 60, 150, 400, 1_000];
+/// An outage begins within this time of the run's beginning, in seconds.
+const OUTAGES_WITHIN_SECONDS: u64 = 1_200;
+
+/// A time in which no call of some operations succeeds.
+#[derive(Clone, Debug)]
+pub(super) struct Outage {
+    pub(super) operations: &'static [Operation],
+    /// Milliseconds since the run's beginning.
+    pub(super) from_millis: i64,
+    pub(super) until_millis: i64,
+}
+
+/// The faults of a run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Mix {
+    rates: BTreeMap<Kind, u32>,
+    pub(super) outages: Vec<Outage>,
+    /// How long a call and its answer are on their way at most, in milliseconds.
+    pub(super) latency_millis_max: u64,
+}
+
+/// The ports that an outage hits together.
+const PORTS: [&[Operation]; 7] = [
+    &[Operation::RecordDelivered, Operation::Retry, Operation::GiveBack],
+    &[
+        Operation::Read,
+        Operation::Create,
+        Operation::Reschedule,
+        Operation::Cancel,
+        Operation::Claim,
+        Operation::GiveBack,
+        Operation::Retry,
+        Operation::RecordDelivered,
+        Operation::RecordFailed,
+        Operation::RecordExpired,
+        Operation::ReturnToTable,
+    ],
+    &[Operation::Page],
+    &[Operation::Watermark, Operation::AdvanceWatermark, Operation::Visits, Operation::WriteVisits],
+    &[Operation::SendBatch],
+    &[Operation::SendDeadLetter],
+    &[Operation::SendDeliveries],
+];
+
+impl Mix {
+    /// Draws a mix: about half of the kinds, each with a rate of its own; one run of 20 has none.
+    pub(super) fn drawn(dice: &mut Dice) -> Self {
+        let latency_millis_max = [0, 5, 30, 120][dice.place(4)];
+        if dice.is_hit(50) {
+            return Self { latency_millis_max, ..Self::default() };
+        }
+        let mut rates = BTreeMap::new();
+        for kind in Kind::ALL {
+            if dice.is_hit(500) {
+                rates.insert(*kind, RATES[dice.place(RATES.len())] * weight(*kind));
+            }
+        }
+        let outages = if rates.contains_key(&Kind::Outage) {
+            (0..=dice.below(2)).map(|_| outage(dice)).collect()
+        } else {
+            Vec::new()
+        };
+        Self { rates, outages, latency_millis_max }
+    }
+
+    /// Tells how many of 10,000 go wrong in this way.
+    pub(super) fn rate(&self, kind: Kind) -> u32 {
+        self.rates.get(&kind).copied().unwrap_or(0)
+    }
+}
+
+fn outage(dice: &mut Dice) -> Outage {
+    let from_millis = millis(dice.below(OUTAGES_WITHIN_SECONDS));
+    let lasts_millis = millis([5, 30, 90, 300][dice.place(4)]);
+    Outage {
+        operations: PORTS[dice.place(PORTS.len())],
+        from_millis,
+        until_millis: from_millis + lasts_millis,
+    }
+}
+
+fn millis(seconds: u64) -> i64 {
+    i64::try_from(seconds).unwrap_or(0) * 1_000
+}
+
+/// What happens once an invocation or a minute is drawn more often than what may happen at each
+/// call.
+const fn weight(kind: Kind) -> u32 {
+    match kind {
+        Kind::IndexLate | Kind::Skew => 8,
+        Kind::CrashAtAwait
+        | Kind::Freeze
+        | Kind::MessageDoubled
+        | Kind::MessageLate
+        | Kind::Reordered
+        | Kind::TickMissed
+        | Kind::TickDoubled
+        | Kind::TickLate
+        | Kind::ChannelRefuses
+        | Kind::ChannelLosesAnswer => 3,
+        _ => 1,
+    }
+}

@@ -1,0 +1,105 @@
+//! The index and the control table, with mistakes.
+
+use spillway_app::ports::{
+    CatchUp, DueIndex, DuePage, LeaseToken, Leased, PageKey, PortError, Progress, SettingsSource,
+    StagingState, StagingUnits, StoredPolicy, Versioned,
+};
+use spillway_domain::bucket::{Bucket, ShardCounts};
+use spillway_domain::reconcile::Visits;
+use spillway_domain::time::{Instant, Minute};
+use spillway_domain::unit::{Split, Unit};
+use spillway_testkit::InMemoryStore;
+
+use super::{Mutant, Mutated};
+
+impl DueIndex for Mutated<InMemoryStore> {
+    async fn page(&self, bucket: Bucket, after: Option<&PageKey>) -> Result<DuePage, PortError> {
+        let page = self.inner.page(bucket, after).await?;
+        let next = if self.site.makes(Mutant::FirstPageOnly) { None } else { page.next };
+        Ok(DuePage { next, ..page })
+    }
+}
+
+impl StagingState for Mutated<InMemoryStore> {
+    async fn watermark(&self) -> Result<Option<Minute>, PortError> {
+        self.inner.watermark().await
+    }
+
+    async fn advance_watermark(&self, minute: Minute) -> Result<(), PortError> {
+        self.inner.advance_watermark(minute).await
+    }
+
+    async fn visits(&self) -> Result<Versioned<Visits>, PortError> {
+        self.inner.visits().await
+    }
+
+    async fn write_visits(&self, visits: &Visits, seen: u64) -> Result<bool, PortError> {
+        let written = self.inner.write_visits(visits, seen).await;
+        self.site.send_kept().await;
+        written
+    }
+
+    async fn write_shard_counts(
+        &self,
+        counts: &ShardCounts,
+        seen: Option<&ShardCounts>,
+    ) -> Result<bool, PortError> {
+        self.inner.write_shard_counts(counts, seen).await
+    }
+}
+
+impl StagingUnits for Mutated<InMemoryStore> {
+    async fn split(&self, minute: Minute) -> Result<Option<Split>, PortError> {
+        self.inner.split(minute).await
+    }
+
+    async fn write_split(&self, minute: Minute, split: Split) -> Result<Split, PortError> {
+        self.inner.write_split(minute, split).await
+    }
+
+    async fn lease(
+        &self,
+        unit: Unit,
+        token: &LeaseToken,
+        now: Instant,
+        until: Instant,
+    ) -> Result<Leased, PortError> {
+        self.inner.lease(unit, token, now, until).await
+    }
+
+    async fn write_progress(
+        &self,
+        unit: Unit,
+        token: &LeaseToken,
+        progress: &Progress,
+    ) -> Result<bool, PortError> {
+        let written = self.inner.write_progress(unit, token, progress).await;
+        self.site.send_kept().await;
+        written
+    }
+}
+
+impl CatchUp for Mutated<InMemoryStore> {
+    async fn reserve(
+        &self,
+        millis: i64,
+        now: Instant,
+        last: Instant,
+    ) -> Result<Option<Instant>, PortError> {
+        self.inner.reserve(millis, now, last).await
+    }
+
+    async fn reserved_until(&self) -> Result<Option<Instant>, PortError> {
+        self.inner.reserved_until().await
+    }
+}
+
+impl SettingsSource for Mutated<InMemoryStore> {
+    async fn stored_policy(&self) -> Result<Option<StoredPolicy>, PortError> {
+        self.inner.stored_policy().await
+    }
+
+    async fn shard_counts(&self) -> Result<Option<ShardCounts>, PortError> {
+        self.inner.shard_counts().await
+    }
+}
