@@ -11,7 +11,7 @@ struct Boundary {
     never: &'static [&'static str],
 }
 
-const TABLE: [Boundary; 10] = [
+const TABLE: [Boundary; 12] = [
     Boundary {
         of: "spillway-domain",
         normal: &["thiserror", "xxhash-rust"],
@@ -55,6 +55,27 @@ const TABLE: [Boundary; 10] = [
         of: "spillway-testkit",
         normal: &["spillway-app", "spillway-domain", "futures"],
         never: &["spillway-aws", "aws-*", "lambda_*"],
+    },
+    Boundary {
+        of: "spillway-model",
+        normal: &["spillway-domain", "clap", "xxhash-rust"],
+        never: &["spillway-app", "spillway-testkit", "tokio", "aws-*", "lambda_*"],
+    },
+    Boundary {
+        of: "spillway-simulator",
+        normal: &[
+            "spillway-app",
+            "spillway-domain",
+            "spillway-policy",
+            "spillway-testkit",
+            "clap",
+            "futures",
+            "hdrhistogram",
+            "mimalloc",
+            "serde",
+            "serde_json",
+        ],
+        never: &["spillway-aws", "tokio", "aws-*", "lambda_*"],
     },
     function("spillway-intake", &["spillway-prefetch", "spillway-dispatch", "aws-*"]),
     function("spillway-prefetch", &["spillway-intake", "spillway-dispatch", "aws-*"]),
@@ -169,6 +190,11 @@ fn a_forbidden_dependency_is_found_in_every_row() {
         ("spillway-telemetry", "spillway-app"),
         ("spillway-testkit", "spillway-aws"),
         ("spillway-testkit", "lambda_http"),
+        ("spillway-model", "spillway-app"),
+        ("spillway-model", "spillway-testkit"),
+        ("spillway-simulator", "spillway-aws"),
+        ("spillway-simulator", "lambda_runtime"),
+        ("spillway-simulator", "tokio"),
         ("spillway-intake", "spillway-dispatch"),
         ("spillway-intake", "spillway-testkit"),
         ("spillway-prefetch", "spillway-intake"),

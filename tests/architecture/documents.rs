@@ -68,17 +68,19 @@ fn is_test_name(name: &str) -> bool {
 }
 
 #[test]
-fn every_test_that_the_protocol_names_is_there() {
+fn every_test_that_a_document_names_is_there() {
     let sources = sources();
     let is_there = |name: &str| {
         let definition = format!("fn {name}(");
         sources.iter().any(|file| file.text.contains(&definition))
     };
-    let protocol = read("docs/protocol.md");
-    let missing: Vec<_> = quoted(&protocol).filter(|name| is_test_name(name)).collect();
-    assert!(missing.len() > 50, "the protocol names its tests");
-    let missing: Vec<_> = missing.into_iter().filter(|name| !is_there(name)).collect();
-    assert_eq!(missing, Vec::<&str>::new());
+    for (document, least_count) in [("docs/protocol.md", 50), ("ARCHITECTURE.md", 15)] {
+        let text = read(document);
+        let named: Vec<_> = quoted(&text).filter(|name| is_test_name(name)).collect();
+        assert!(named.len() > least_count, "{document} names its tests");
+        let missing: Vec<_> = named.into_iter().filter(|name| !is_there(name)).collect();
+        assert_eq!(missing, Vec::<&str>::new(), "{document}");
+    }
 }
 
 #[test]

@@ -28,11 +28,13 @@ const TIME_AND_CHANCE: [&str; 12] = [
 
 /// Where time and chance may enter: the adapters, the programs' own files, and the tools that
 /// stand outside the service.
-const MAY_NAME_THEM: [(&str, &str); 5] = [
+const MAY_NAME_THEM: [(&str, &str); 7] = [
     ("shared/aws/src/", "the adapters are the outside"),
     ("functions/", "only as main.rs, see below"),
     ("infra/cli/", "the operator's tool and its tests run by the clock of their own machine"),
     ("tests/", "seeds, and the tests of real delays on the emulator"),
+    ("shared/simulator/src/main.rs", "tells how long a run took, which decides nothing in it"),
+    ("shared/simulator/benches/", "measures"),
     ("shared/domain/tests/laws/arbitrary.rs", "draws the seed of a run and prints it"),
 ];
 

@@ -6,5 +6,9 @@
 mod adapters;
 mod deliveries;
 mod http_api;
+mod killed_prefetch;
+mod missed_ticks;
 mod policy;
+mod redelivery;
+mod rows;
 mod stack;

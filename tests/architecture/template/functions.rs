@@ -155,9 +155,12 @@ fn a_tick_is_never_tried_again_and_never_a_minute_old() {
     let rule = properties(&template, "PrefetchRule");
     assert_eq!(rule["ScheduleExpression"], "cron(* * * * ? *)", "each minute, as it begins");
     let targets = rule["Targets"].as_array().unwrap();
-    assert_eq!(targets.len(), 1);
-    assert_eq!(targets[0]["Arn"]["Fn::GetAtt"], "PrefetchFunction.Arn");
-    no_retries(&targets[0]["RetryPolicy"]);
+    assert_eq!(targets.len(), 2, "two runs a minute, side by side");
+    for target in targets {
+        assert_eq!(target["Arn"]["Fn::GetAtt"], "PrefetchFunction.Arn");
+        no_retries(&target["RetryPolicy"]);
+    }
+    assert_ne!(targets[0]["Id"], targets[1]["Id"]);
 }
 
 #[test]

@@ -13,7 +13,7 @@ type Calls = BTreeSet<&'static str>;
 type Grants = BTreeMap<String, BTreeSet<String>>;
 
 /// The adapters and the calls that they make.
-const ADAPTERS: [(&str, &[&str]); 7] = [
+const ADAPTERS: [(&str, &[&str]); 8] = [
     ("dynamodb_intake", &["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"]),
     ("dynamodb_claims", &["dynamodb:UpdateItem"]),
     ("dynamodb_due_index", &["dynamodb:Query"]),
@@ -21,10 +21,11 @@ const ADAPTERS: [(&str, &[&str]); 7] = [
     ("sqs_job_queue", &["sqs:SendMessage"]),
     ("sqs_dead_letters", &["sqs:SendMessage"]),
     ("channel_sender", &["events:PutEvents", "sqs:SendMessage"]),
+    ("sqs_queue_depth", &["sqs:GetQueueAttributes"]),
 ];
 
 /// How a call looks in an adapter, and the action that it needs.
-const CALLS: [(&str, &str); 15] = [
+const CALLS: [(&str, &str); 16] = [
     (".get_item()", "dynamodb:GetItem"),
     (".batch_get_item()", "dynamodb:BatchGetItem"),
     (".put_item()", "dynamodb:PutItem"),
@@ -38,6 +39,7 @@ const CALLS: [(&str, &str); 15] = [
     (".send_message()", "sqs:SendMessage"),
     (".send_message_batch()", "sqs:SendMessage"),
     (".receive_message()", "sqs:ReceiveMessage"),
+    (".get_queue_attributes()", "sqs:GetQueueAttributes"),
     (".delete_message()", "sqs:DeleteMessage"),
     (".put_events()", "events:PutEvents"),
 ];
@@ -74,7 +76,9 @@ fn each_function_is_wired_to_the_adapters_that_its_role_is_derived_from() {
         assert_eq!(adapters_of(function), expected, "{function}");
     };
     wired("intake", &["dynamodb_control", "dynamodb_intake", "sqs_job_queue"]);
-    wired("prefetch", &["dynamodb_control", "dynamodb_due_index", "sqs_job_queue"]);
+    let of_prefetch =
+        ["dynamodb_control", "dynamodb_due_index", "sqs_job_queue", "sqs_queue_depth"];
+    wired("prefetch", &of_prefetch);
     let of_dispatch = [
         "channel_sender",
         "dynamodb_claims",
@@ -108,11 +112,12 @@ fn intake_may_read_and_write_jobs_read_settings_and_send_to_both_lanes() {
 
 #[test]
 fn prefetch_may_read_the_index_keep_its_state_and_send_to_both_lanes() {
+    let send_and_measure = [ADAPTERS[4].1, ADAPTERS[7].1].concat();
     let prefetch = expected(&[
         ("${JobsTable.Arn}/index/due-minute", ADAPTERS[2].1),
         ("ControlTable.Arn", ADAPTERS[3].1),
-        ("ExactQueue.Arn", ADAPTERS[4].1),
-        ("MovableQueue.Arn", ADAPTERS[4].1),
+        ("ExactQueue.Arn", &send_and_measure),
+        ("MovableQueue.Arn", &send_and_measure),
         ("PrefetchLogGroup.Arn", &WRITE_LOG),
     ]);
     assert_eq!(grants("PrefetchRole"), prefetch);

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use spillway_aws::schema::{DUE_MINUTE_INDEX, control, job};
 use spillway_domain::bucket::SHARD_COUNT_MAX;
+use spillway_domain::pace::PACE_JOBS_PER_SECOND_MAX;
 use spillway_domain::staging::{LOOKAHEAD_SECONDS_MAX, LOOKAHEAD_SECONDS_MIN};
 
 use super::{properties, resources, template};
@@ -73,5 +74,6 @@ fn the_bounds_of_the_parameters_are_the_codes() {
     assert_eq!(bounds("ShardCount"), (json!(1), json!(SHARD_COUNT_MAX)));
     let lookahead = (json!(LOOKAHEAD_SECONDS_MIN), json!(LOOKAHEAD_SECONDS_MAX));
     assert_eq!(bounds("LookaheadSeconds"), lookahead);
+    assert_eq!(bounds("CatchUpJobsPerSecond"), (json!(1), json!(PACE_JOBS_PER_SECOND_MAX)));
     assert_eq!(parameters["RetentionDays"]["MinValue"], 1);
 }

@@ -1,11 +1,13 @@
-//! The suites of `testkit::contract`, with the adapters as the ports.
+//! The suites of `testkit::contract`, with the adapters as the ports: on a good day, and through a
+//! proxy that lets calls fail and answers get lost.
 
 use std::time::Duration;
 
 use spillway_app::ports::{
-    Claims, Clock as _, DueIndex, Intake, JobQueue, PolicyStore, QueueMessage, SettingsSource,
-    StagingState,
+    CatchUp, Claims, Clock as _, DueIndex, Intake, JobQueue, PolicyStore, QueueDepth, QueueMessage,
+    SettingsSource, StagingState, StagingUnits,
 };
+use spillway_aws::clients::Sdk;
 use spillway_aws::dynamodb_claims::DynamoDbClaims;
 use spillway_aws::dynamodb_control::DynamoDbControl;
 use spillway_aws::dynamodb_due_index::DynamoDbDueIndex;
@@ -13,14 +15,15 @@ use spillway_aws::dynamodb_intake::DynamoDbIntake;
 use spillway_aws::dynamodb_policy_store::DynamoDbPolicyStore;
 use spillway_aws::message;
 use spillway_aws::sqs_job_queue::SqsJobQueue;
+use spillway_aws::sqs_queue_depth::SqsQueueDepth;
 use spillway_aws::system_clock::SystemClock;
 use spillway_domain::precision::Lane;
 use spillway_domain::time::Instant;
-use spillway_testkit::contract::{ControlTable, JobsTable, Queues};
+use spillway_testkit::contract::{ControlTable, JobsTable, Persisting, Queues};
 use spillway_testkit::{control_contract, jobs_contract, queue_contract};
 
 use super::resources::Resources;
-use super::with_resources;
+use super::{fault_proxy, with_resources};
 
 async fn pause() {
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -34,22 +37,33 @@ struct Adapters<'a> {
     control: DynamoDbControl,
     policies: DynamoDbPolicyStore,
     queue: SqsJobQueue,
+    depth: SqsQueueDepth,
     resources: &'a Resources,
     now: Instant,
 }
 
 impl<'a> Adapters<'a> {
-    fn new(resources: &'a Resources) -> Self {
-        let (client, tables) = (resources.sdk.tables(), &resources.tables);
+    /// Reaches the tables and queues of a test through clients that may go another way than the
+    /// test itself.
+    fn new(resources: &'a Resources, sdk: &Sdk) -> Self {
+        let (client, tables) = (sdk.tables(), &resources.tables);
         Self {
             intake: DynamoDbIntake::new(client.clone(), &tables.jobs),
             claims: DynamoDbClaims::new(client.clone(), &tables.jobs),
             index: DynamoDbDueIndex::new(client.clone(), &tables.jobs),
             control: DynamoDbControl::new(client.clone(), &tables.control),
             policies: DynamoDbPolicyStore::new(client, tables.clone()),
-            queue: SqsJobQueue::new(resources.sdk.queues(), resources.queues.clone()),
+            queue: SqsJobQueue::new(sdk.queues(), resources.queues.clone()),
+            depth: SqsQueueDepth::new(sdk.queues(), resources.queues.clone()),
             resources,
             now: SystemClock.now(),
+        }
+    }
+
+    fn queue_url(&self, lane: Lane) -> &str {
+        match lane {
+            Lane::Exact => &self.resources.queues.exact,
+            Lane::Movable => &self.resources.queues.movable,
         }
     }
 }
@@ -85,6 +99,14 @@ impl ControlTable for Adapters<'_> {
         &self.control
     }
 
+    fn staging_units(&self) -> &impl StagingUnits {
+        &self.control
+    }
+
+    fn catch_up(&self) -> &impl CatchUp {
+        &self.control
+    }
+
     fn settings(&self) -> &impl SettingsSource {
         &self.control
     }
@@ -111,25 +133,59 @@ impl Queues for Adapters<'_> {
         &self.queue
     }
 
+    fn depth(&self) -> &impl QueueDepth {
+        &self.depth
+    }
+
     async fn receive(&self, lane: Lane) -> Vec<QueueMessage> {
-        let urls = &self.resources.queues;
-        let url = match lane {
-            Lane::Exact => &urls.exact,
-            Lane::Movable => &urls.movable,
-        };
-        let bodies = self.resources.receive(url).await;
-        bodies.iter().map(|body| message::from_json(body).unwrap()).collect()
+        messages(&self.resources.receive(self.queue_url(lane)).await)
+    }
+
+    async fn hold(&self, lane: Lane) -> Vec<QueueMessage> {
+        messages(&self.resources.hold(self.queue_url(lane)).await)
     }
 
     fn now(&self) -> Instant {
         self.now
     }
+
+    async fn pause(&self) {
+        pause().await;
+    }
 }
 
-fn run(_clause: &str, holds: impl AsyncFnOnce(&Adapters<'_>)) {
-    with_resources(async |resources| holds(&Adapters::new(resources)).await);
+fn messages(bodies: &[String]) -> Vec<QueueMessage> {
+    bodies.iter().map(|body| message::from_json(body).unwrap()).collect()
 }
 
-jobs_contract!(run);
-control_contract!(run);
-queue_contract!(run);
+mod on_a_good_day {
+    use super::*;
+
+    fn run(_clause: &str, holds: impl AsyncFnOnce(&Adapters<'_>)) {
+        with_resources(async |resources| {
+            holds(&Adapters::new(resources, &resources.sdk)).await;
+        });
+    }
+
+    jobs_contract!(run);
+    control_contract!(run);
+    queue_contract!(run);
+}
+
+/// Four calls in ten are throttled, answered by a server's fault or cut off, before they are
+/// carried out or after; the clients try again, and the caller persists.
+mod with_calls_that_fail_and_answers_that_get_lost {
+    use super::*;
+
+    fn run(clause: &str, holds: impl AsyncFnOnce(&Persisting<Adapters<'_>>)) {
+        let _note = fault_proxy::note_when_it_fails();
+        with_resources(async |resources| {
+            let sdk = fault_proxy::sdk(clause).await;
+            holds(&Persisting(Adapters::new(resources, &sdk))).await;
+        });
+    }
+
+    jobs_contract!(run);
+    control_contract!(run);
+    queue_contract!(run);
+}

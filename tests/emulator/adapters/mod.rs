@@ -3,8 +3,11 @@
 
 mod channels;
 mod contract;
+mod fault_proxy;
 mod pages;
+mod partial;
 mod resources;
+mod throttles;
 
 use std::panic::{AssertUnwindSafe, resume_unwind};
 

@@ -1,18 +1,16 @@
 //! A bucket of more than one page, read to its end.
 
-use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
 use spillway_app::ports::{DueIndex as _, PolicyStore as _};
 use spillway_aws::dynamodb_due_index::DynamoDbDueIndex;
 use spillway_aws::dynamodb_policy_store::DynamoDbPolicyStore;
-use spillway_aws::item::{Item, to_item};
 use spillway_domain::bucket::Bucket;
 use spillway_domain::job::Job;
 use spillway_domain::name::JobId;
 use spillway_domain::policy::Removed;
 use spillway_testkit::build::{at, class, job_of, job_spec};
 
-use super::resources::Resources;
 use super::with_resources;
+use crate::rows::write_rows;
 
 /// More than 1 MB of index entries: an id of 200 bytes makes each about 400.
 const JOBS: usize = 6_000;
@@ -28,20 +26,6 @@ fn jobs(bucket: Bucket) -> Vec<Job> {
     }
     jobs.last_mut().unwrap().spec.class = Some(class("digest"));
     jobs
-}
-
-async fn write(resources: &Resources, jobs: &[Job]) {
-    let client = resources.sdk.tables();
-    for some in jobs.chunks(25) {
-        let put = |item: Item| {
-            let put = PutRequest::builder().set_item(Some(item)).build().unwrap();
-            WriteRequest::builder().put_request(put).build()
-        };
-        let requests = some.iter().map(|job| put(to_item(job))).collect();
-        let call = client.batch_write_item().request_items(&resources.tables.jobs, requests);
-        let unprocessed = call.send().await.unwrap().unprocessed_items.unwrap_or_default();
-        assert!(unprocessed.is_empty(), "{unprocessed:?}");
-    }
 }
 
 /// Reads a bucket to its end; gives the ids, and how many pages they stood on.
@@ -63,7 +47,7 @@ fn every_job_of_a_large_bucket_is_read_once_over_its_pages() {
     with_resources(async |resources| {
         let bucket = Bucket::parse("2026-12-01T09:00Z#0000").unwrap();
         let jobs = jobs(bucket);
-        write(resources, &jobs).await;
+        write_rows(&resources.sdk.tables(), &resources.tables.jobs, &jobs).await;
         let index = DynamoDbDueIndex::new(resources.sdk.tables(), &resources.tables.jobs);
         let (mut ids, pages) = read(&index, bucket).await;
         assert!(pages > 1, "a page holds 1 MB at most");

@@ -7,6 +7,7 @@ use aws_sdk_dynamodb::types::{
     AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
     ProjectionType, ScalarAttributeType,
 };
+use aws_sdk_sqs::types::Message;
 use spillway_aws::clients::Sdk;
 use spillway_aws::config::{QueueUrls, Tables};
 use spillway_aws::schema::{DUE_MINUTE_INDEX, control, job};
@@ -54,17 +55,27 @@ impl Resources {
 
     /// Receives the bodies that a queue has by now, and deletes their messages.
     pub(super) async fn receive(&self, url: &str) -> Vec<String> {
-        let client = self.sdk.queues();
-        let call = client.receive_message().queue_url(url).max_number_of_messages(10);
-        let messages = call.wait_time_seconds(1).send().await.unwrap().messages;
-        let mut bodies = Vec::new();
-        for message in messages.unwrap_or_default() {
-            let handle = message.receipt_handle.unwrap();
-            client.delete_message().queue_url(url).receipt_handle(handle).send().await.unwrap();
-            bodies.push(message.body.unwrap());
+        let messages = self.messages(url).await;
+        for handle in messages.iter().filter_map(Message::receipt_handle) {
+            let call = self.sdk.queues().delete_message().queue_url(url).receipt_handle(handle);
+            call.send().await.unwrap();
         }
-        bodies
+        bodies(messages)
     }
+
+    /// Receives the bodies that a queue has by now, and leaves their messages in flight.
+    pub(super) async fn hold(&self, url: &str) -> Vec<String> {
+        bodies(self.messages(url).await)
+    }
+
+    async fn messages(&self, url: &str) -> Vec<Message> {
+        let call = self.sdk.queues().receive_message().queue_url(url).max_number_of_messages(10);
+        call.wait_time_seconds(1).send().await.unwrap().messages.unwrap_or_default()
+    }
+}
+
+fn bodies(messages: Vec<Message>) -> Vec<String> {
+    messages.into_iter().map(|message| message.body.unwrap()).collect()
 }
 
 /// Tells this test from every other, on this machine and elsewhere.
