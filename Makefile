@@ -31,7 +31,10 @@ test: lint .venv/local programs ## Run every check and every test, those on the 
 	cargo test $(PROFILE) --workspace
 	SPILLWAY_ENFORCE_ROLES=true $(STACK) --folder .local/test run cargo test $(PROFILE) -p spillway-tests --test emulator
 
-bench: .venv/local programs ## Measure a stack of its own
+bench: .venv/local programs ## Measure the rules, staging a minute in memory, and a stack of its own
+	cargo bench --profile release -p spillway-tests --bench rules -- --noplot --quiet
+	$(PYTHON) infra/bench_lines.py $(TARGET_DIR)/criterion
+	cargo bench --profile release -p spillway-simulator --bench staging
 	$(STACK) --folder .local/bench run cargo bench $(PROFILE) -p spillway-tests --bench local_stack
 
 local-up: .venv/local programs ## Start a stack, or bring new code to it; .local/stack.env tells where it is
