@@ -21,7 +21,7 @@ const ACCEPTING_SECONDS: i64 = 15;
 /// How long intake's function may run, in seconds.
 pub const INTAKE_SECONDS: i64 = 20;
 /// How long prefetch's function may run, in seconds.
-pub const PREFETCH_SECONDS: i64 = 55;
+pub const PREFETCH_SECONDS: i64 = 50;
 /// What dispatch keeps of its time to answer, in milliseconds.
 const ANSWERING_MILLIS: i64 = 500;
 
