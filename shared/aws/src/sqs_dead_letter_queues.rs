@@ -12,6 +12,8 @@ use crate::config::QueueUrls;
 use crate::message;
 
 const DELETE: &str = "DeleteMessageBatch";
+/// What is answered for a receipt whose entry was deleted before, as when that answer was lost.
+const NO_SUCH_ENTRY: &str = "ReceiptHandleIsInvalid";
 /// How long a receive waits for an entry, in seconds: one that does not wait asks a part of the
 /// queue's servers, and may miss what the others hold.
 const WAIT_SECONDS: i32 = 1;
@@ -41,7 +43,8 @@ impl SqsDeadLetterQueues {
         let call = self.client.delete_message_batch().queue_url(self.url(lane));
         let answer = call.set_entries(Some(entries)).send().await;
         let answer = answer.map_err(|error| call_error(DELETE, error))?;
-        answer.failed.first().map_or(Ok(()), |entry| Err(refused_entry(DELETE, entry)))
+        let mut failed = answer.failed.iter().filter(|entry| entry.code != NO_SUCH_ENTRY);
+        failed.next().map_or(Ok(()), |entry| Err(refused_entry(DELETE, entry)))
     }
 }
 
