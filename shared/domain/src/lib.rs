@@ -24,6 +24,7 @@ pub mod policy;
 pub mod precision;
 pub mod problem;
 pub mod reconcile;
+pub mod redrive;
 pub mod spec;
 pub mod staging;
 pub mod time;

@@ -1,9 +1,12 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use spillway_app::ports::{Claims, Conditional, FailedBy, Failure, Intake, NextAttempt, PortError};
+use spillway_app::ports::{
+    Claims, Conditional, FailedBy, Failure, Intake, NextAttempt, PortError, Redrives,
+};
 use spillway_aws::dynamodb_claims::DynamoDbClaims;
 use spillway_aws::dynamodb_intake::DynamoDbIntake;
+use spillway_aws::dynamodb_redrives::DynamoDbRedrives;
 use spillway_aws::item::{Item, to_item};
 use spillway_aws::schema;
 use spillway_domain::attempt::DeliveryRecord;
@@ -90,7 +93,7 @@ async fn every_write() -> Vec<Call> {
     let (entry, token) = (sample::entry(&job), sample::token());
     let run_out = refused(Some(&claimed_by("another", -2)));
     let script =
-        Script::new([vec![done(); 3], vec![run_out, answered(&job)], vec![done(); 8]].concat());
+        Script::new([vec![done(); 3], vec![run_out, answered(&job)], vec![done(); 10]].concat());
     let (intake, claims) = (intake(&script), claims(&script));
     intake.create(&job).await.unwrap();
     intake.reschedule(&job, Generation::from_number(1)).await.unwrap();
@@ -105,6 +108,10 @@ async fn every_write() -> Vec<Call> {
     claims.record_failed(&entry, &failure(by)).await.unwrap();
     claims.record_expired(&entry, NINE, at(60)).await.unwrap();
     claims.return_to_table(&entry, at(300), sample::bucket()).await.unwrap();
+    let redrives = DynamoDbRedrives::new(script.sdk().tables(), "jobs");
+    redrives.redrive(&job).await.unwrap();
+    let expiring = Job { expires_at: Some(at(60)), redriven_at: Some(NINE), ..job };
+    redrives.redrive(&expiring).await.unwrap();
     script.calls()
 }
 
@@ -145,7 +152,7 @@ async fn every_write_names_only_attributes_of_the_schema() {
 async fn every_write_stands_under_a_condition_and_asks_for_the_row_that_refuses_it() {
     let calls = every_write().await;
     let puts = calls.iter().filter(|call| call.target == "DynamoDB_20120810.PutItem").count();
-    assert_eq!((calls.len(), puts), (13, 2));
+    assert_eq!((calls.len(), puts), (15, 2));
     for call in calls {
         assert!(call.body["ConditionExpression"].is_string(), "{call:?}");
         assert_eq!(call.body["ReturnValuesOnConditionCheckFailure"], "ALL_OLD", "{call:?}");
@@ -160,7 +167,7 @@ async fn whoever_leaves_claimed_or_finishes_a_job_removes_the_claim() {
         changes.contains("#state = ") && !changes.contains("#state = :claimed")
     });
     let leaving: Vec<_> = leaving.collect();
-    assert_eq!(leaving.len(), 8);
+    assert_eq!(leaving.len(), 10);
     for call in leaving {
         let changes = call.body["UpdateExpression"].as_str().unwrap();
         let removed = changes.split("REMOVE").nth(1).unwrap();

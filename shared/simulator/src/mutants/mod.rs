@@ -60,6 +60,8 @@ mutants! {
     RoundedDown = "rounded-down",
     /// A checkpoint is written before the open packs were sent.
     CheckpointBeforePacks = "checkpoint-before-packs",
+    /// A redrive deletes an entry as it receives it.
+    EntryDeletedFirst = "entry-deleted-first",
 }
 
 /// A batch that was not sent when it was to be.

@@ -40,6 +40,7 @@ pub(super) struct Ledger {
     /// The invocations that came to no good end.
     ended: BTreeSet<u64>,
     seconds: BTreeMap<Second, BTreeMap<JobId, u16>>,
+    redriven_count: u64,
 }
 
 /// What a run came to, counted.
@@ -55,6 +56,8 @@ pub struct Counts {
     pub expired: u64,
     /// Jobs that ended as failed.
     pub failed: u64,
+    /// Redrives of jobs, each of a job counted.
+    pub redriven: u64,
     /// Jobs that arrived more than once.
     pub twice: u64,
     /// Faults that happened.
@@ -71,6 +74,7 @@ impl Counts {
             cancelled: self.cancelled + other.cancelled,
             expired: self.expired + other.expired,
             failed: self.failed + other.failed,
+            redriven: self.redriven + other.redriven,
             twice: self.twice + other.twice,
             faults: self.faults + other.faults,
         }
@@ -95,6 +99,7 @@ impl Ledger {
             jobs: BTreeMap::new(),
             ended: BTreeSet::new(),
             seconds: BTreeMap::new(),
+            redriven_count: 0,
         }
     }
 
