@@ -9,8 +9,12 @@ use spillway_aws::dynamodb_claims::DynamoDbClaims;
 use spillway_aws::dynamodb_control::DynamoDbControl;
 use spillway_aws::sqs_dead_letters::SqsDeadLetters;
 use spillway_aws::sqs_job_queue::SqsJobQueue;
+use spillway_aws::ssm_secrets::SsmSecrets;
 use spillway_aws::system_clock::SystemClock;
+use spillway_dispatch::channels::Channels;
 use spillway_dispatch::handler::Dispatch;
+use spillway_webhook::network::SystemNetwork;
+use spillway_webhook::sender::{WebhookSender, system_tls};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
@@ -21,7 +25,14 @@ async fn main() -> Result<(), Error> {
         claims: DynamoDbClaims::new(sdk.tables(), config.tables.jobs),
         queue: SqsJobQueue::of_lane(sdk.queues(), config.lane, config.queue_url),
         dead_letters: SqsDeadLetters::new(sdk.queues(), config.dead_letter_queue_url),
-        channels: AwsChannelSender::new(sdk.channels()),
+        channels: Channels {
+            aws: AwsChannelSender::new(sdk.channels()),
+            webhooks: WebhookSender::new(
+                SystemNetwork,
+                SsmSecrets::new(sdk.parameters()),
+                system_tls,
+            ),
+        },
         settings: CurrentSettings::new(
             DynamoDbControl::new(sdk.tables(), config.tables.control),
             |text| spillway_policy::parse(text).map_err(|errors| errors.to_string()),

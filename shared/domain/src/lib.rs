@@ -12,6 +12,7 @@
 extern crate alloc;
 
 pub mod acceptance;
+pub mod address;
 pub mod attempt;
 pub mod bucket;
 pub mod claim;
@@ -28,3 +29,4 @@ pub mod spec;
 pub mod staging;
 pub mod time;
 pub mod unit;
+pub mod webhook;

@@ -6,7 +6,7 @@ use aws_sdk_sqs::types::QueueAttributeName;
 use serde_json::Value;
 use spillway_app::ports::{ChannelSender as _, DeadLetter, DeadLetters as _, Delivery, PortError};
 use spillway_aws::channel_sender::AwsChannelSender;
-use spillway_aws::delivery::delivery_id;
+use spillway_delivery::delivery_id;
 use spillway_aws::message::dead_letter_from_json;
 use spillway_aws::sqs_dead_letters::SqsDeadLetters;
 use spillway_domain::attempt::SendOutcome;

@@ -7,6 +7,7 @@ mod channels;
 mod clock;
 mod index;
 mod queue;
+mod secrets;
 mod settings;
 mod staging_state;
 mod staging_units;
@@ -21,6 +22,7 @@ pub use queue::{
     BATCH_BYTES_MAX, BATCH_MESSAGES_MAX, DeadLetter, DeadLetters, JobQueue, OutgoingMessage,
     QueueDepth, QueueMessage,
 };
+pub use secrets::{SecretText, Secrets};
 pub use settings::{PolicyStore, SettingsSource, StoredPolicy};
 pub use staging_state::{StagingState, Versioned};
 pub use staging_units::{CatchUp, Checkpoint, LeaseToken, Leased, Progress, StagingUnits};

@@ -6,7 +6,6 @@
 mod channels;
 mod config;
 mod control;
-mod delivery;
 mod due_index;
 mod item;
 mod jobs_table;
