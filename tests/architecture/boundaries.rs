@@ -11,7 +11,7 @@ struct Boundary {
     never: &'static [&'static str],
 }
 
-const TABLE: [Boundary; 12] = [
+const TABLE: [Boundary; 14] = [
     Boundary {
         of: "spillway-domain",
         normal: &["thiserror", "xxhash-rust"],
@@ -28,18 +28,45 @@ const TABLE: [Boundary; 12] = [
         never: &["spillway-aws", "tokio", "aws-*", "lambda_*"],
     },
     Boundary {
+        of: "spillway-delivery",
+        normal: &["spillway-app", "spillway-domain", "jiff", "serde", "serde_json", "sha2"],
+        never: &["spillway-aws", "tokio", "aws-*", "lambda_*"],
+    },
+    Boundary {
+        of: "spillway-webhook",
+        normal: &[
+            "spillway-app",
+            "spillway-delivery",
+            "spillway-domain",
+            "base64",
+            "hmac",
+            "http",
+            "http-body-util",
+            "hyper",
+            "hyper-rustls",
+            "hyper-util",
+            "jiff",
+            "rustls",
+            "sha2",
+            "thiserror",
+            "tokio",
+            "tower",
+            "tracing",
+        ],
+        never: &["spillway-aws", "spillway-testkit", "aws-*", "lambda_*"],
+    },
+    Boundary {
         of: "spillway-aws",
         normal: &[
             "spillway-app",
+            "spillway-delivery",
             "spillway-domain",
             "aws-config",
             "aws-sdk-*",
             "aws-smithy-*",
             "futures",
-            "jiff",
             "serde",
             "serde_json",
-            "sha2",
             "thiserror",
             "tokio",
             "tracing",
@@ -113,6 +140,7 @@ const fn function(of: &'static str, never: &'static [&'static str]) -> Boundary 
         "spillway-domain",
         "spillway-policy",
         "spillway-telemetry",
+        "spillway-webhook",
         "aws_lambda_events",
         "axum",
         "jiff",

@@ -140,8 +140,8 @@ async fn checked_addresses<N: Network>(
     // An address in brackets is resolved without them.
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let addresses = network.resolve(bare).await;
-    let addresses = addresses
-        .map_err(|source| ConnectError::Unresolved { host: host.to_owned(), source })?;
+    let addresses =
+        addresses.map_err(|source| ConnectError::Unresolved { host: host.to_owned(), source })?;
     for address in &addresses {
         if let Some(what) = reach.refusal(*address) {
             return Err(ConnectError::Refused { host: host.to_owned(), address: *address, what });

@@ -13,7 +13,7 @@ type Calls = BTreeSet<&'static str>;
 type Grants = BTreeMap<String, BTreeSet<String>>;
 
 /// The adapters and the calls that they make.
-const ADAPTERS: [(&str, &[&str]); 8] = [
+const ADAPTERS: [(&str, &[&str]); 9] = [
     ("dynamodb_intake", &["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"]),
     ("dynamodb_claims", &["dynamodb:UpdateItem"]),
     ("dynamodb_due_index", &["dynamodb:Query"]),
@@ -22,10 +22,11 @@ const ADAPTERS: [(&str, &[&str]); 8] = [
     ("sqs_dead_letters", &["sqs:SendMessage"]),
     ("channel_sender", &["events:PutEvents", "sqs:SendMessage"]),
     ("sqs_queue_depth", &["sqs:GetQueueAttributes"]),
+    ("ssm_secrets", &["ssm:GetParameter"]),
 ];
 
 /// How a call looks in an adapter, and the action that it needs.
-const CALLS: [(&str, &str); 16] = [
+const CALLS: [(&str, &str); 17] = [
     (".get_item()", "dynamodb:GetItem"),
     (".batch_get_item()", "dynamodb:BatchGetItem"),
     (".put_item()", "dynamodb:PutItem"),
@@ -42,6 +43,7 @@ const CALLS: [(&str, &str); 16] = [
     (".get_queue_attributes()", "sqs:GetQueueAttributes"),
     (".delete_message()", "sqs:DeleteMessage"),
     (".put_events()", "events:PutEvents"),
+    (".get_parameter()", "ssm:GetParameter"),
 ];
 
 fn calls_in(file: &TextFile) -> Calls {
@@ -85,6 +87,7 @@ fn each_function_is_wired_to_the_adapters_that_its_role_is_derived_from() {
         "dynamodb_control",
         "sqs_dead_letters",
         "sqs_job_queue",
+        "ssm_secrets",
     ];
     wired("dispatch", &of_dispatch);
 }
@@ -142,6 +145,7 @@ fn dispatch_may_write_jobs_serve_its_lane_and_send_to_the_channels_that_the_stac
             (&dead_letters, ADAPTERS[5].1),
             ("ChannelQueueArns", &["sqs:SendMessage"]),
             ("ChannelBusArns", &["events:PutEvents"]),
+            ("WebhookSecretArns", ADAPTERS[8].1),
             (DEFAULT_BUS, &["events:PutEvents"]),
             (&log, &WRITE_LOG),
         ]);

@@ -17,7 +17,6 @@ use crate::ports::{ChannelSender, Claims, Clock, DeadLetters, Delivery, JobQueue
 /// What an invocation keeps back of its time to record what it sent, in milliseconds.
 const RECORDING_MILLIS: i64 = 2_000;
 
-
 /// What the channel made of a job.
 #[derive(Debug)]
 pub(super) struct Attempted {

@@ -13,5 +13,6 @@ mod message;
 mod queue;
 mod sample;
 mod scripted;
+mod secrets;
 mod system_clock;
 mod units;

@@ -21,3 +21,4 @@ mod shard;
 mod staging;
 mod time;
 mod unit;
+mod webhook;
