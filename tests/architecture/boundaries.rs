@@ -11,7 +11,7 @@ struct Boundary {
     never: &'static [&'static str],
 }
 
-const TABLE: [Boundary; 14] = [
+const TABLE: [Boundary; 15] = [
     Boundary {
         of: "spillway-domain",
         normal: &["thiserror", "xxhash-rust"],
@@ -26,6 +26,11 @@ const TABLE: [Boundary; 14] = [
         of: "spillway-app",
         normal: &["spillway-domain", "futures", "thiserror", "tracing"],
         never: &["spillway-aws", "tokio", "aws-*", "lambda_*"],
+    },
+    Boundary {
+        of: "spillway-template",
+        normal: &["spillway-domain", "minijinja", "serde_json", "thiserror"],
+        never: &["spillway-app", "spillway-aws", "tokio", "aws-*", "lambda_*"],
     },
     Boundary {
         of: "spillway-delivery",
@@ -104,9 +109,18 @@ const TABLE: [Boundary; 14] = [
         ],
         never: &["spillway-aws", "tokio", "aws-*", "lambda_*"],
     },
-    function("spillway-intake", &["spillway-prefetch", "spillway-dispatch", "aws-*"]),
-    function("spillway-prefetch", &["spillway-intake", "spillway-dispatch", "aws-*"]),
-    function("spillway-dispatch", &["spillway-intake", "spillway-prefetch", "aws-*"]),
+    function(
+        "spillway-intake",
+        &["spillway-prefetch", "spillway-dispatch", "spillway-webhook", "aws-*"],
+    ),
+    function(
+        "spillway-prefetch",
+        &["spillway-intake", "spillway-dispatch", "spillway-template", "spillway-webhook", "aws-*"],
+    ),
+    function(
+        "spillway-dispatch",
+        &["spillway-intake", "spillway-prefetch", "spillway-template", "aws-*"],
+    ),
     Boundary {
         of: "spillway-cli",
         normal: &[
@@ -114,6 +128,7 @@ const TABLE: [Boundary; 14] = [
             "spillway-aws",
             "spillway-domain",
             "spillway-policy",
+            "spillway-template",
             "aws-config",
             "aws-sdk-*",
             "clap",
@@ -140,6 +155,7 @@ const fn function(of: &'static str, never: &'static [&'static str]) -> Boundary 
         "spillway-domain",
         "spillway-policy",
         "spillway-telemetry",
+        "spillway-template",
         "spillway-webhook",
         "aws_lambda_events",
         "axum",

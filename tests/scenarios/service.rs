@@ -221,6 +221,7 @@ impl Service {
                 id: job_id(id),
                 contract: policy.contract(&spec),
                 spec,
+                rendered: None,
                 on_difference: OnDifference::Reschedule,
             })
             .collect();

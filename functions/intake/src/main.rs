@@ -24,7 +24,10 @@ async fn main() -> Result<(), Error> {
         clock: SystemClock,
         settings: CurrentSettings::new(
             DynamoDbControl::new(sdk.tables(), config.tables.control),
-            |text| spillway_policy::parse(text).map_err(|errors| errors.to_string()),
+            |text| {
+                spillway_policy::parse_with(text, spillway_template::check)
+                    .map_err(|errors| errors.to_string())
+            },
             spillway_policy::default_policy(),
             config.staging.shard_count,
         ),

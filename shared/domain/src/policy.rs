@@ -29,6 +29,9 @@ pub struct Channel {
     pub paused: bool,
     /// How often and how soon a failed send is tried again.
     pub retry: Retry,
+    /// The template that makes what is sent out of a job's payload (R22); without one it is the
+    /// payload itself.
+    pub template: Option<String>,
     /// How long a send may stay unanswered, in milliseconds, 100 to 10,000.
     pub send_timeout_millis: u32,
 }
@@ -93,7 +96,8 @@ impl Channel {
     /// use spillway_domain::policy::{Channel, Retry, Target};
     /// let target = Target::Sqs { queue_url: "https://queue".into() };
     /// let retry = Retry { attempts_max: 0, ..Retry::DEFAULT };
-    /// let channel = Channel { target, paused: false, retry, send_timeout_millis: 3_000 };
+    /// let (paused, template, send_timeout_millis) = (false, None, 3_000);
+    /// let channel = Channel { target, paused, retry, template, send_timeout_millis };
     /// assert_eq!(channel.problems()[0].field, "attempts_max");
     /// ```
     pub fn problems(&self) -> Vec<FieldProblem> {

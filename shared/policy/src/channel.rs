@@ -4,6 +4,7 @@ use spillway_domain::name::ChannelName;
 use spillway_domain::policy::{Channel, Retry, Target};
 use spillway_domain::webhook::{Webhook, WebhookUrl};
 
+use crate::CheckTemplate;
 use crate::findings::Findings;
 use crate::section::Section;
 
@@ -17,13 +18,14 @@ const KINDS: [(&str, &[&str]); 3] = [
     (WEBHOOK, &["url", "secret_parameter", "allow_loopback"]),
 ];
 
-const FIELDS: [&str; 11] = [
+const FIELDS: [&str; 12] = [
     "kind",
     "queue_url",
     "bus_name",
     "url",
     "secret_parameter",
     "allow_loopback",
+    "template",
     "paused",
     "attempts_max",
     "backoff_seconds_min",
@@ -34,11 +36,12 @@ const FIELDS: [&str; 11] = [
 /// Reads the channels. Where something is noted as wrong, the answer is a stand-in.
 pub(crate) fn channels(
     root: &Section<'_>,
+    check_template: CheckTemplate,
     findings: &mut Findings<'_>,
 ) -> BTreeMap<ChannelName, Channel> {
     let mut channels = BTreeMap::new();
     for (name, section) in root.sections("channels", findings) {
-        let channel = channel(&section, findings);
+        let channel = channel(&section, check_template, findings);
         match ChannelName::new(name) {
             Ok(name) => {
                 channels.insert(name, channel);
@@ -49,7 +52,11 @@ pub(crate) fn channels(
     channels
 }
 
-fn channel(section: &Section<'_>, findings: &mut Findings<'_>) -> Channel {
+fn channel(
+    section: &Section<'_>,
+    check_template: CheckTemplate,
+    findings: &mut Findings<'_>,
+) -> Channel {
     section.refuse_others(&FIELDS, findings);
     let send_timeout_millis = section.number("send_timeout_millis", findings);
     let channel = Channel {
@@ -58,6 +65,7 @@ fn channel(section: &Section<'_>, findings: &mut Findings<'_>) -> Channel {
             .unwrap_or_else(|| Target::EventBridge { bus_name: "unread".to_owned() }),
         paused: section.flag("paused", findings).unwrap_or(false),
         retry: retry(section, findings),
+        template: template(section, check_template, findings),
         send_timeout_millis: send_timeout_millis.unwrap_or(Channel::SEND_TIMEOUT_MILLIS),
     };
     section.note_problems(channel.problems(), findings);
@@ -106,6 +114,18 @@ fn webhook(section: &Section<'_>, findings: &mut Findings<'_>) -> Option<Webhook
             None
         }
     }
+}
+
+fn template(
+    section: &Section<'_>,
+    check_template: CheckTemplate,
+    findings: &mut Findings<'_>,
+) -> Option<String> {
+    let template = section.text("template", findings)?;
+    if let Err(message) = check_template(template) {
+        section.refuse("template", &message, findings);
+    }
+    Some(template.to_owned())
 }
 
 fn retry(section: &Section<'_>, findings: &mut Findings<'_>) -> Retry {

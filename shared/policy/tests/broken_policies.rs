@@ -176,7 +176,7 @@ fn cases_of_fields() -> Vec<(String, Vec<&'static str>)> {
             sqs("rate = 5"),
             vec![
                 "line 4: channels.inbox.rate is unknown; known are kind, queue_url, bus_name, \
-                 url, secret_parameter, allow_loopback, paused, attempts_max, backoff_seconds_min, backoff_seconds_max, \
+                 url, secret_parameter, allow_loopback, template, paused, attempts_max, backoff_seconds_min, backoff_seconds_max, \
                  send_timeout_millis",
             ],
         ),

@@ -39,8 +39,10 @@ fn targets() -> impl Strategy<Value = Target> {
 
 fn channels() -> impl Strategy<Value = Channel> {
     let retries = (1..=100_u32, 1..=86_400_u32, 0..=86_400_u32);
-    (targets(), any::<bool>(), retries, 100..=10_000_u32).prop_map(
-        |(target, paused, (attempts_max, min, more), send_timeout_millis)| Channel {
+    let templates = option::of(any::<String>());
+    (targets(), any::<bool>(), retries, 100..=10_000_u32, templates).prop_map(
+        |(target, paused, (attempts_max, min, more), send_timeout_millis, template)| Channel {
+            template,
             target,
             paused,
             retry: Retry {

@@ -39,7 +39,10 @@ impl Api {
             clock: outside.clock.clone(),
             settings: CurrentSettings::new(
                 outside.store.clone(),
-                |text| spillway_policy::parse(text).map_err(|errors| errors.to_string()),
+                |text| {
+                    spillway_policy::parse_with(text, spillway_template::check)
+                        .map_err(|errors| errors.to_string())
+                },
                 policy(),
                 shards(8),
             ),

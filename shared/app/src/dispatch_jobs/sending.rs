@@ -165,6 +165,6 @@ fn delivery(held: &Held, sent_at: Instant) -> Delivery {
         sent_at,
         class: job.spec.class.clone(),
         attempt: job.attempts,
-        payload: job.spec.payload.clone(),
+        payload: job.payload_to_send().clone(),
     }
 }
