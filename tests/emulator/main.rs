@@ -12,3 +12,4 @@ mod policy;
 mod redelivery;
 mod rows;
 mod stack;
+mod webhooks;

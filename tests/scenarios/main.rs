@@ -14,3 +14,4 @@ mod reconcile;
 mod service;
 mod staging;
 mod units;
+mod webhooks;

@@ -10,7 +10,7 @@ use futures::future::{Either, select};
 use spillway_app::accept_jobs::{Acceptor, Answer};
 use spillway_app::cancel_job::{CancelAnswer, cancel_job};
 use spillway_app::dispatch_jobs::{DispatchReport, Dispatcher, Ending, IncomingMessage};
-use spillway_app::ports::{Clock, LeaseToken, QueueMessage, SettingsSource};
+use spillway_app::ports::{ChannelSender, Clock, LeaseToken, QueueMessage, SettingsSource};
 use spillway_app::settings::{CurrentSettings, Settings};
 use spillway_app::stage_jobs::{Stager, StagingError, StagingReport};
 use spillway_domain::acceptance::{OnDifference, Submission};
@@ -174,6 +174,17 @@ impl Service {
         skew_millis: i64,
         batch: Vec<ReceivedMessage>,
     ) -> Vec<String> {
+        self.dispatch_over(&self.outside.channel, lane, skew_millis, batch).await
+    }
+
+    /// As [`Self::dispatch`], with channels of the test's own.
+    pub(crate) async fn dispatch_over(
+        &self,
+        channels: &impl ChannelSender,
+        lane: Lane,
+        skew_millis: i64,
+        batch: Vec<ReceivedMessage>,
+    ) -> Vec<String> {
         let number = self.next_invocation();
         let timeout_millis = if lane == Lane::Exact { 14_500 } else { 59_500 };
         let clock = self.outside.clock.skewed_by(skew_millis);
@@ -182,7 +193,7 @@ impl Service {
             claims: &self.outside.store,
             queue: &self.outside.queue,
             dead_letters: &self.outside.dead_letters,
-            channels: &self.outside.channel,
+            channels,
             clock: &clock,
             settings: &self.settings(),
             lane,

@@ -9,6 +9,6 @@ pub mod gateway;
 mod handler;
 mod problem;
 pub mod router;
-mod submission;
+pub mod submission;
 mod tally;
 mod wire;

@@ -9,6 +9,12 @@ use spillway_domain::spec::{JobSpec, Payload};
 
 use crate::wire::canonical;
 
+/// Reads a policy's text and checks its templates; the error is what the operator is told.
+pub fn parse_policy(text: &str) -> Result<Policy, String> {
+    let read = spillway_policy::parse_with(text, spillway_template::check);
+    read.map_err(|errors| errors.to_string())
+}
+
 /// Gives a spec its contract, and its payload the form that its channel wants (R22).
 pub(crate) fn submission(
     policy: &Policy,

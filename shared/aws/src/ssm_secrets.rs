@@ -11,7 +11,7 @@ use crate::call_error::{CallError, call_error};
 
 /// How long a secret counts as fresh. Parameter Store gives 40 answers a second by default to all
 /// functions together.
-const FRESH_FOR: Duration = Duration::from_secs(300);
+const FRESH_FOR: Duration = Duration::from_mins(5);
 /// How long a call that failed is not made again: an old secret stays in use, or none is had.
 const FAILED_FOR: Duration = Duration::from_secs(5);
 

@@ -66,6 +66,9 @@ pub fn rfc_3339(at: Instant) -> String {
 /// Writes JSON that every SQS message may hold. U+FFFE and U+FFFF are legal in JSON, and so in a
 /// job's id, but SQS refuses a message that holds one; both stand only inside strings, where they
 /// can be written as escapes.
+///
+/// # Panics
+/// For what is no JSON, such as a map whose keys are no strings; a delivery and a message are.
 #[expect(clippy::expect_used, reason = "structs of strings and numbers are always JSON")]
 pub fn to_json<T: Serialize>(value: &T) -> String {
     let json = serde_json::to_string(value).expect("a value that is JSON");

@@ -6,7 +6,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// instance metadata service (169.254.169.254) and the one for credentials of containers
 /// (169.254.170.2) are link-local.
 const REFUSED_V4: [(Ipv4Addr, u32, &str); 16] = [
-    (Ipv4Addr::new(0, 0, 0, 0), 8, "unspecified"),
+    (Ipv4Addr::UNSPECIFIED, 8, "unspecified"),
     (Ipv4Addr::new(10, 0, 0, 0), 8, "private"),
     (Ipv4Addr::new(100, 64, 0, 0), 10, "behind a carrier's NAT"),
     (Ipv4Addr::new(127, 0, 0, 0), 8, "loopback"),

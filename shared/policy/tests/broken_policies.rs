@@ -210,6 +210,18 @@ fn cases_of_fields() -> Vec<(String, Vec<&'static str>)> {
     ]
 }
 
+#[test]
+fn a_template_that_is_not_in_order_is_refused_with_its_line() {
+    let check = |source: &str| match source {
+        "good" => Ok(()),
+        other => Err(format!("is no template: {other}")),
+    };
+    let policy = |template: &str| sqs(&format!("paused = true\ntemplate = '{template}'"));
+    assert!(spillway_policy::parse_with(&policy("good"), check).is_ok());
+    let errors = spillway_policy::parse_with(&policy("bad"), check).unwrap_err();
+    assert_eq!(errors.to_string(), "line 5: channels.inbox.template is no template: bad");
+}
+
 fn hook(more: &str) -> String {
     format!("[channels.hook]\nkind = \"webhook\"\n{more}\n")
 }

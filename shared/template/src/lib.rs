@@ -62,10 +62,23 @@ pub fn check(source: &str) -> Result<(), String> {
     others
         .retain(|name| name != PAYLOAD && environment.globals().all(|(global, _)| global != name));
     others.sort_unstable();
-    match others.first() {
-        None => Ok(()),
-        Some(name) => Err(format!("names {name}; its only variable is {PAYLOAD}")),
+    match (others.first(), unknown(source)) {
+        (Some(name), _) => Err(format!("names {name}; its only variable is {PAYLOAD}")),
+        (None, Some(error)) => Err(format!("line {} of it: {}", line(&error), described(&error))),
+        (None, None) => Ok(()),
     }
+}
+
+/// Looks for a filter, a test or a function that there is not. The engine looks them up when it
+/// meets them, so that this is a rendering of nothing: what lies in a branch that nothing takes is
+/// found with the first payload.
+fn unknown(source: &str) -> Option<Error> {
+    let mut environment = environment();
+    environment.set_undefined_behavior(UndefinedBehavior::Chainable);
+    let template = compiled(&environment, source).ok()?;
+    let error = template.render_captured_to(context! {}, Bounded::default()).err()?;
+    let kinds = [ErrorKind::UnknownFilter, ErrorKind::UnknownTest, ErrorKind::UnknownFunction];
+    kinds.contains(&error.kind()).then_some(error)
 }
 
 /// Renders a payload, given as JSON text, to JSON text.
@@ -79,7 +92,7 @@ pub fn check(source: &str) -> Result<(), String> {
 /// assert_eq!(text.unwrap(), "{\"to\": \"a@b.example\" }");
 /// ```
 pub fn render(source: &str, payload: &str) -> Result<String, RenderError> {
-    let payload: Value = serde_json::from_str(payload).map_err(not_json)?;
+    let payload: Value = serde_json::from_str(payload).map_err(|error| not_json(&error))?;
     let environment = environment();
     let template = compiled(&environment, source).map_err(|error| unfit(&error))?;
     let mut output = Bounded::default();
@@ -90,7 +103,8 @@ pub fn render(source: &str, payload: &str) -> Result<String, RenderError> {
         Err(error) if error.kind() == ErrorKind::OutOfFuel => return Err(RenderError::TooLong),
         Err(error) => return Err(unfit(&error)),
     }
-    serde_json::from_slice::<&serde_json::value::RawValue>(&output.bytes).map_err(not_json)?;
+    serde_json::from_slice::<&serde_json::value::RawValue>(&output.bytes)
+        .map_err(|error| not_json(&error))?;
     String::from_utf8(output.bytes).map_err(|error| RenderError::NotJson(error.to_string()))
 }
 
@@ -113,7 +127,7 @@ fn unfit(error: &Error) -> RenderError {
     RenderError::Unfit { line: line(error), what: described(error) }
 }
 
-fn not_json(error: serde_json::Error) -> RenderError {
+fn not_json(error: &serde_json::Error) -> RenderError {
     RenderError::NotJson(error.to_string())
 }
 

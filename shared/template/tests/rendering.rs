@@ -90,7 +90,8 @@ fn what_is_no_template_is_refused_with_its_line() {
     for (source, says) in [
         ("{\n{{ payload.", "is no template, line 2 of it: syntax error"),
         ("{% for a in payload %}", "is no template, line 1 of it: syntax error"),
-        ("{{ payload|nonsense }}", "is no template"),
+        ("1\n{{ payload|nonsense }}", "line 2 of it: unknown filter"),
+        ("{{ nonsense(1) }}", "names nonsense"),
         ("{{ user.name }}", "names user; its only variable is payload"),
         ("{% include 'other' %}", "is no template, line 1 of it: "),
     ] {

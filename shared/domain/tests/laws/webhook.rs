@@ -63,7 +63,7 @@ fn a_hostile_url_is_refused_when_the_policy_is_read() {
         ("https://hooks..example.com/", UrlError::Host),
         ("https://-hooks.example.com/", UrlError::Host),
         ("https://hooks_.example.com/", UrlError::Host),
-        ("https://hooks.example.com:443:22/", UrlError::Host),
+        ("https://hooks.example.com:443:22/", UrlError::Port),
         ("https://%31%32%37.0.0.1/", UrlError::Host),
         // Digits of other scripts, and characters that are dropped or change a line.
         ("https://\u{2460}\u{2461}\u{2466}.0.0.1/", UrlError::Characters),

@@ -27,6 +27,7 @@ fn provider() -> Arc<rustls::crypto::CryptoProvider> {
 }
 
 /// Trusts the tests' certificate alone.
+#[expect(clippy::unnecessary_wraps, reason = "as the machine's, which may fail")]
 pub(crate) fn test_tls() -> std::io::Result<ClientConfig> {
     let mut roots = RootCertStore::empty();
     roots.add(CERTIFICATE.0.clone()).unwrap();
