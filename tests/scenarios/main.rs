@@ -15,3 +15,4 @@ mod redrive;
 mod service;
 mod staging;
 mod units;
+mod webhooks;

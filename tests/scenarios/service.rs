@@ -12,7 +12,9 @@ use spillway_app::cancel_job::{CancelAnswer, cancel_job};
 use spillway_app::dispatch_jobs::{
     DeliveryFact, DispatchReport, Dispatcher, Ending, IncomingMessage,
 };
-use spillway_app::ports::{Clock, LeaseToken, PortError, QueueMessage, SettingsSource};
+use spillway_app::ports::{
+    ChannelSender, Clock, LeaseToken, PortError, QueueMessage, SettingsSource,
+};
 use spillway_app::redrive_jobs::{RedriveReport, Redriver};
 use spillway_app::settings::{CurrentSettings, Settings};
 use spillway_app::stage_jobs::{Stager, StagingError, StagingReport};
@@ -200,6 +202,17 @@ impl Service {
         skew_millis: i64,
         batch: Vec<ReceivedMessage>,
     ) -> Vec<String> {
+        self.dispatch_over(&self.outside.channel, lane, skew_millis, batch).await
+    }
+
+    /// As [`Self::dispatch`], with channels of the test's own.
+    pub(crate) async fn dispatch_over(
+        &self,
+        channels: &impl ChannelSender,
+        lane: Lane,
+        skew_millis: i64,
+        batch: Vec<ReceivedMessage>,
+    ) -> Vec<String> {
         let number = self.next_invocation();
         let timeout_millis = if lane == Lane::Exact { 14_500 } else { 59_500 };
         let clock = self.outside.clock.skewed_by(skew_millis);
@@ -208,7 +221,7 @@ impl Service {
             claims: &self.outside.store,
             queue: &self.outside.queue,
             dead_letters: &self.outside.dead_letters.of(lane),
-            channels: &self.outside.channel,
+            channels,
             clock: &clock,
             settings: &self.settings(),
             lane,
@@ -247,6 +260,7 @@ impl Service {
                 id: job_id(id),
                 contract: policy.contract(&spec),
                 spec,
+                rendered: None,
                 on_difference: OnDifference::Reschedule,
             })
             .collect();

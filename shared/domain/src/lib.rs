@@ -12,6 +12,7 @@
 extern crate alloc;
 
 pub mod acceptance;
+pub mod address;
 pub mod attempt;
 pub mod bucket;
 pub mod claim;
@@ -29,3 +30,4 @@ pub mod spec;
 pub mod staging;
 pub mod time;
 pub mod unit;
+pub mod webhook;

@@ -1,11 +1,14 @@
 //! What holds for every policy and every text.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
+
 use proptest::collection::btree_map;
 use proptest::option;
 use proptest::prelude::*;
 use spillway_domain::name::{ChannelName, ClassName};
 use spillway_domain::policy::{Channel, Policy, Retry, Target};
 use spillway_domain::precision::Contract;
+use spillway_domain::webhook::{Webhook, WebhookUrl};
 use spillway_policy::{DEFAULT, parse, to_toml};
 
 fn contracts() -> impl Strategy<Value = Contract> {
@@ -25,13 +28,21 @@ fn targets() -> impl Strategy<Value = Target> {
     prop_oneof![
         any::<String>().prop_map(|queue_url| Target::Sqs { queue_url: format!("q{queue_url}") }),
         any::<String>().prop_map(|name| Target::EventBridge { bus_name: format!("{name}b") }),
+        ("[a-z]{1,9}", "[a-zA-Z0-9._/-]{1,20}", any::<bool>()).prop_map(
+            |(name, secret_parameter, allow_loopback)| {
+                let url = WebhookUrl::parse(&format!("https://{name}.example.com/{name}"), false);
+                Target::Webhook(Webhook { url: url.unwrap(), secret_parameter, allow_loopback })
+            }
+        ),
     ]
 }
 
 fn channels() -> impl Strategy<Value = Channel> {
     let retries = (1..=100_u32, 1..=86_400_u32, 0..=86_400_u32);
-    (targets(), any::<bool>(), retries, 100..=10_000_u32).prop_map(
-        |(target, paused, (attempts_max, min, more), send_timeout_millis)| Channel {
+    let templates = option::of(any::<String>());
+    (targets(), any::<bool>(), retries, 100..=10_000_u32, templates).prop_map(
+        |(target, paused, (attempts_max, min, more), send_timeout_millis, template)| Channel {
+            template,
             target,
             paused,
             retry: Retry {

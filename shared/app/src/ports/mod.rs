@@ -8,6 +8,7 @@ mod clock;
 mod dead_letters;
 mod index;
 mod queue;
+mod secrets;
 mod settings;
 mod staging_state;
 mod staging_units;
@@ -22,6 +23,7 @@ pub use index::{DueIndex, DuePage, PageKey};
 pub use queue::{
     BATCH_BYTES_MAX, BATCH_MESSAGES_MAX, JobQueue, OutgoingMessage, QueueDepth, QueueMessage,
 };
+pub use secrets::{SecretText, Secrets};
 pub use settings::{PolicyStore, SettingsSource, StoredPolicy};
 pub use staging_state::{StagingState, Versioned};
 pub use staging_units::{CatchUp, Checkpoint, LeaseToken, Leased, Progress, StagingUnits};

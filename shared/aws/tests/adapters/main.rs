@@ -6,7 +6,6 @@
 mod channels;
 mod config;
 mod control;
-mod delivery;
 mod due_index;
 mod item;
 mod jobs_table;
@@ -14,5 +13,6 @@ mod message;
 mod queue;
 mod sample;
 mod scripted;
+mod secrets;
 mod system_clock;
 mod units;

@@ -22,3 +22,4 @@ mod shard;
 mod staging;
 mod time;
 mod unit;
+mod webhook;
