@@ -158,7 +158,7 @@ fn dispatch_may_write_jobs_serve_its_lane_and_send_to_the_channels_that_the_stac
             (&dead_letters, ADAPTERS[5].1),
             ("ChannelQueueArns", &["sqs:SendMessage"]),
             ("ChannelBusArns", &["events:PutEvents"]),
-            ("WebhookSecretArns", ADAPTERS[8].1),
+            ("WebhookSecretArns", ADAPTERS[10].1),
             (DEFAULT_BUS, &["events:PutEvents"]),
             (&log, &WRITE_LOG),
         ]);
