@@ -23,6 +23,7 @@ pub mod pack;
 pub mod policy;
 pub mod precision;
 pub mod problem;
+pub mod rate;
 pub mod reconcile;
 pub mod spec;
 pub mod staging;
