@@ -27,7 +27,12 @@ pub(super) struct Mix {
     pub(super) outages: Vec<Outage>,
     /// How long a call and its answer are on their way at most, in milliseconds.
     pub(super) latency_millis_max: u64,
+    /// How far a machine's clock is off at most, in milliseconds.
+    pub(super) skew_millis_max: u64,
 }
+
+/// How far a machine's clock is off at most where there is no rate, in milliseconds.
+const SKEW_MILLIS_MAX: u64 = 2_000;
 
 /// The ports that an outage hits together.
 const PORTS: [&[Operation]; 7] = [
@@ -56,8 +61,9 @@ impl Mix {
     /// Draws a mix: about half of the kinds, each with a rate of its own; one run of 20 has none.
     pub(super) fn drawn(dice: &mut Dice) -> Self {
         let latency_millis_max = [0, 5, 30, 120][dice.place(4)];
+        let skew_millis_max = SKEW_MILLIS_MAX;
         if dice.is_hit(50) {
-            return Self { latency_millis_max, ..Self::default() };
+            return Self { latency_millis_max, skew_millis_max, ..Self::default() };
         }
         let mut rates = BTreeMap::new();
         for kind in Kind::ALL {
@@ -70,7 +76,7 @@ impl Mix {
         } else {
             Vec::new()
         };
-        Self { rates, outages, latency_millis_max }
+        Self { rates, outages, latency_millis_max, skew_millis_max }
     }
 
     /// Tells how many of 10,000 go wrong in this way.
