@@ -19,9 +19,9 @@ impl Circuits {
         self.circuits().get_mut(channel)?.holds_until(now)
     }
 
-    /// Tells until when a channel's circuit is open.
-    pub(super) fn open_until(&self, channel: &ChannelName, now: Instant) -> Option<Instant> {
-        self.circuits().get(channel)?.open_until(now)
+    /// Counts how often a channel's circuit opened.
+    pub(super) fn openings(&self, channel: &ChannelName) -> u32 {
+        self.circuits().get(channel).map_or(0, Circuit::openings)
     }
 
     /// Takes in what became of a call, which may carry several jobs of one channel.

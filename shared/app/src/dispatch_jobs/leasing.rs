@@ -37,8 +37,8 @@ struct Waiting {
     asks: u32,
     /// The refusals since its last lease.
     refusals: u32,
-    /// Until when the channel's circuit was open when this pack was let through to try it.
-    open_until: Option<Instant>,
+    /// How often the channel's circuit had opened when this pack was let through.
+    openings: u32,
     /// How far ahead it asks: the time that its claims may take.
     claiming_millis: i64,
 }
@@ -92,7 +92,7 @@ impl<P: DispatchPorts> Dispatcher<'_, P> {
             until: begins_at.plus_millis(HOLD_MILLIS_MAX).min(self.claims_until()),
             asks: 0,
             refusals: 0,
-            open_until: self.circuits.open_until(&pack.key.channel, now),
+            openings: self.circuits.openings(&pack.key.channel),
             claiming_millis: CLAIMING_MILLIS_MIN,
         }
     }
@@ -149,8 +149,7 @@ impl<P: DispatchPorts> Dispatcher<'_, P> {
     async fn next_lease(&self, pack: &Pack, waiting: &mut Waiting) -> Option<TokenLease> {
         while waiting.ask_at <= waiting.until {
             self.clock.sleep_until(waiting.ask_at).await;
-            let open_until = self.circuits.open_until(&pack.key.channel, self.clock.now());
-            if open_until.is_some() && open_until != waiting.open_until {
+            if self.circuits.openings(&pack.key.channel) != waiting.openings {
                 return None;
             }
             match self.ask(pack, waiting).await {

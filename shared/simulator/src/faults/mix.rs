@@ -8,6 +8,8 @@ use super::kind::Kind;
 
 /// The rates that a kind may have, of 10,000 calls, messages or invocations.
 const RATES: [u32; 5] = [20, 60, 150, 400, 1_000];
+/// The highest rate of a kind in a run whose jobs wait for a channel's rate.
+const RATED_RATE_MAX: u32 = 150;
 /// An outage begins within this time of the run's beginning, in seconds.
 const OUTAGES_WITHIN_SECONDS: u64 = 1_200;
 
@@ -77,6 +79,14 @@ impl Mix {
             Vec::new()
         };
         Self { rates, outages, latency_millis_max, skew_millis_max }
+    }
+
+    /// Fits the mix to a run with a rate, in which jobs wait unclaimed, so that every fault of a
+    /// passing on makes copies that are passed on as well: faults are seldom enough for them to
+    /// drain, and clocks as exact as the rate's bound allows for.
+    pub(super) fn fit_to_rate(&mut self, skew_millis_max: u32) {
+        self.skew_millis_max = u64::from(skew_millis_max);
+        self.rates.values_mut().for_each(|rate| *rate = (*rate).min(RATED_RATE_MAX));
     }
 
     /// Tells how many of 10,000 go wrong in this way.

@@ -70,7 +70,7 @@ pub fn run(case: &Case) -> Outcome {
     let workload = Workload::drawn(&mut dice, case.seed);
     let mut mix = Mix::drawn(&mut dice);
     if workload.rate.is_some() {
-        mix.skew_millis_max = u64::from(RATED_SKEW_MILLIS);
+        mix.fit_to_rate(RATED_SKEW_MILLIS);
     }
     let is_reordered = mix.rate(Kind::Reordered) > 0 && case.filter.has_kind(Kind::Reordered);
     let chance = Chance::new(dice.number(), mix, case.filter.clone());
