@@ -9,7 +9,7 @@ use futures::future::{Either, select};
 
 use spillway_app::accept_jobs::{Acceptor, Answer};
 use spillway_app::cancel_job::{CancelAnswer, cancel_job};
-use spillway_app::dispatch_jobs::{DispatchReport, Dispatcher, Ending, IncomingMessage};
+use spillway_app::dispatch_jobs::{Circuits, DispatchReport, Dispatcher, Ending, IncomingMessage};
 use spillway_app::ports::{Clock, LeaseToken, QueueMessage, SettingsSource};
 use spillway_app::settings::{CurrentSettings, Settings};
 use spillway_app::stage_jobs::{Stager, StagingError, StagingReport};
@@ -24,10 +24,23 @@ use spillway_domain::spec::JobSpec;
 use spillway_domain::staging::Lookahead;
 use spillway_domain::time::Instant;
 use spillway_testkit::build::{job_id, policy, shards};
-use spillway_testkit::{Driver, InMemoryQueue, InMemoryStore, Outside, ReceivedMessage, serve};
+use spillway_testkit::{
+    Driver, InMemoryChannel, InMemoryDeadLetters, InMemoryQueue, InMemoryStore, Outside,
+    ReceivedMessage, SkewedClock, serve,
+};
 
 /// How long a finished row is kept in these tests, in seconds: a week.
 pub(crate) const RETENTION_SECONDS: u32 = 7 * 86_400;
+
+/// The ports of its dispatchers.
+type Ports = (
+    InMemoryStore,
+    InMemoryStore,
+    InMemoryQueue,
+    InMemoryDeadLetters,
+    InMemoryChannel,
+    SkewedClock,
+);
 
 /// One stack. Clones share it.
 #[derive(Clone)]
@@ -40,6 +53,7 @@ pub(crate) struct Service {
     kept_settings: Rc<CurrentSettings<InMemoryStore>>,
     invocations: Rc<Cell<u64>>,
     stopped: Rc<Cell<u64>>,
+    circuits: Rc<Circuits>,
     reports: Rc<RefCell<Vec<DispatchReport>>>,
 }
 
@@ -58,6 +72,7 @@ impl Service {
             pace: Rc::new(Cell::new(Pace::from_jobs_per_second(5_000).unwrap())),
             invocations: Rc::default(),
             stopped: Rc::default(),
+            circuits: Rc::default(),
             reports: Rc::default(),
         }
     }
@@ -178,12 +193,14 @@ impl Service {
         let timeout_millis = if lane == Lane::Exact { 14_500 } else { 59_500 };
         let clock = self.outside.clock.skewed_by(skew_millis);
         let deadline = clock.now().plus_millis(timeout_millis);
-        let dispatcher = Dispatcher {
+        let dispatcher = Dispatcher::<Ports> {
             claims: &self.outside.store,
+            limiter: &self.outside.store,
             queue: &self.outside.queue,
             dead_letters: &self.outside.dead_letters,
             channels: &self.outside.channel,
             clock: &clock,
+            circuits: &self.circuits,
             settings: &self.settings(),
             lane,
             lookahead: self.lookahead,

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use aws_lambda_events::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
 use lambda_runtime::{Error, LambdaEvent};
-use spillway_app::dispatch_jobs::{DispatchReport, Dispatcher, IncomingMessage};
-use spillway_app::ports::{ChannelSender, Claims, Clock, DeadLetters, JobQueue, SettingsSource};
+use spillway_app::dispatch_jobs::{Circuits, DispatchReport, Dispatcher, IncomingMessage};
+use spillway_app::ports::{
+    ChannelSender, Claims, Clock, DeadLetters, JobQueue, Limiter, SettingsSource,
+};
 use spillway_app::settings::CurrentSettings;
+use spillway_aws::config::DispatchConfig;
 use spillway_aws::message;
 use spillway_domain::precision::Lane;
-use spillway_domain::staging::Lookahead;
 use spillway_domain::time::Instant;
 use spillway_telemetry::{Lateness, Summary};
 
@@ -18,9 +20,11 @@ const ANSWERING_MILLIS: i64 = 500;
 
 /// The function with its ports.
 #[derive(Debug)]
-pub struct Dispatch<J, Q, D, H, S, C> {
+pub struct Dispatch<J, L, Q, D, H, S, C> {
     /// The jobs table.
     pub claims: J,
+    /// The channels' rates.
+    pub limiter: L,
     /// The lane's queue.
     pub queue: Q,
     /// The lane's dead-letter queue.
@@ -31,17 +35,16 @@ pub struct Dispatch<J, Q, D, H, S, C> {
     pub settings: CurrentSettings<S>,
     /// The clock.
     pub clock: C,
-    /// The lane that this deployment serves.
-    pub lane: Lane,
-    /// How long before its minute begins a bucket is staged.
-    pub lookahead: Lookahead,
-    /// How long a finished job's row is kept, in seconds.
-    pub retention_seconds: u32,
+    /// What this process knows of the channels' answers.
+    pub circuits: Circuits,
+    /// What this deployment is set to.
+    pub config: DispatchConfig,
 }
 
-impl<J, Q, D, H, S, C> Dispatch<J, Q, D, H, S, C>
+impl<J, L, Q, D, H, S, C> Dispatch<J, L, Q, D, H, S, C>
 where
     J: Claims,
+    L: Limiter,
     Q: JobQueue,
     D: DeadLetters,
     H: ChannelSender,
@@ -56,16 +59,18 @@ where
         let deadline = i64::try_from(event.context.deadline).unwrap_or(i64::MAX);
         let began_at = self.clock.now();
         let settings = self.settings.at(began_at).await?;
-        let dispatcher = Dispatcher {
+        let dispatcher = Dispatcher::<(J, L, Q, D, H, C)> {
             claims: &self.claims,
+            limiter: &self.limiter,
             queue: &self.queue,
             dead_letters: &self.dead_letters,
             channels: &self.channels,
             clock: &self.clock,
+            circuits: &self.circuits,
             settings: &settings,
-            lane: self.lane,
-            lookahead: self.lookahead,
-            retention_seconds: self.retention_seconds,
+            lane: self.config.lane,
+            lookahead: self.config.staging.lookahead,
+            retention_seconds: self.config.retention_seconds,
             invocation: &event.context.request_id,
             began_at,
             deadline: Instant::from_millis(deadline).plus_millis(-ANSWERING_MILLIS),
@@ -79,7 +84,7 @@ where
     }
 
     fn summary(&self, report: &DispatchReport) -> Summary {
-        let function = match self.lane {
+        let function = match self.config.lane {
             Lane::Exact => "exact_dispatch",
             Lane::Movable => "movable_dispatch",
         };

@@ -7,6 +7,7 @@ use spillway_aws::clients::Sdk;
 use spillway_aws::config::{DispatchConfig, process_environment};
 use spillway_aws::dynamodb_claims::DynamoDbClaims;
 use spillway_aws::dynamodb_control::DynamoDbControl;
+use spillway_aws::dynamodb_limiter::DynamoDbLimiter;
 use spillway_aws::sqs_dead_letters::SqsDeadLetters;
 use spillway_aws::sqs_job_queue::SqsJobQueue;
 use spillway_aws::system_clock::SystemClock;
@@ -18,20 +19,20 @@ async fn main() -> Result<(), Error> {
     let config = DispatchConfig::read(process_environment)?;
     let sdk = Sdk::load().await;
     let dispatch = Dispatch {
-        claims: DynamoDbClaims::new(sdk.tables(), config.tables.jobs),
-        queue: SqsJobQueue::of_lane(sdk.queues(), config.lane, config.queue_url),
-        dead_letters: SqsDeadLetters::new(sdk.queues(), config.dead_letter_queue_url),
+        claims: DynamoDbClaims::new(sdk.tables(), &config.tables.jobs),
+        limiter: DynamoDbLimiter::new(sdk.tables(), &config.tables.control),
+        queue: SqsJobQueue::of_lane(sdk.queues(), config.lane, config.queue_url.clone()),
+        dead_letters: SqsDeadLetters::new(sdk.queues(), &config.dead_letter_queue_url),
         channels: AwsChannelSender::new(sdk.channels()),
         settings: CurrentSettings::new(
-            DynamoDbControl::new(sdk.tables(), config.tables.control),
+            DynamoDbControl::new(sdk.tables(), &config.tables.control),
             |text| spillway_policy::parse(text).map_err(|errors| errors.to_string()),
             spillway_policy::default_policy(),
             config.staging.shard_count,
         ),
         clock: SystemClock,
-        lane: config.lane,
-        lookahead: config.staging.lookahead,
-        retention_seconds: config.retention_seconds,
+        circuits: Default::default(),
+        config,
     };
     lambda_runtime::run(service_fn(|event| dispatch.handle(event))).await
 }

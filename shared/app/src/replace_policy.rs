@@ -177,6 +177,7 @@ mod tests {
             paused: false,
             retry: Retry::DEFAULT,
             send_timeout_millis: Channel::SEND_TIMEOUT_MILLIS,
+            rate: None,
         }
     }
 

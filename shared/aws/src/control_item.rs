@@ -2,7 +2,8 @@
 
 use spillway_app::ports::{Checkpoint, Leased, PageKey, StoredPolicy, Versioned};
 use spillway_domain::bucket::{Shard, ShardCount, ShardCounts};
-use spillway_domain::name::JobId;
+use spillway_domain::limiter::{Slice, SliceState, Tat};
+use spillway_domain::name::{ChannelName, JobId};
 use spillway_domain::reconcile::{Visit, Visits};
 use spillway_domain::time::{Instant, Minute};
 use spillway_domain::unit::{Split, Unit};
@@ -158,4 +159,16 @@ fn checkpoint(mut item: ItemReader) -> Result<Checkpoint, ItemError> {
 
 pub(crate) fn reserved_until(item: Item) -> Result<Instant, ItemError> {
     ItemReader::new(item).instant(name::RESERVED_UNTIL)
+}
+
+pub(crate) fn slice_key(channel: &ChannelName, slice: Slice) -> String {
+    format!("{}#{channel}#{:04}", name::LIMITER, slice.number())
+}
+
+pub(crate) fn slice_state(item: Item) -> Result<SliceState, ItemError> {
+    let mut item = ItemReader::new(item);
+    Ok(SliceState {
+        tat: item.optional_number(name::TAT)?.map(Tat::from_nanos),
+        movable_tat: item.optional_number(name::MOVABLE_TAT)?.map(Tat::from_nanos),
+    })
 }

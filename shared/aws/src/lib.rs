@@ -17,6 +17,7 @@ pub mod dynamodb_claims;
 pub mod dynamodb_control;
 pub mod dynamodb_due_index;
 pub mod dynamodb_intake;
+pub mod dynamodb_limiter;
 pub mod dynamodb_policy_store;
 mod dynamodb_row;
 mod dynamodb_units;

@@ -125,6 +125,8 @@ pub mod control {
     pub const SPLIT: &str = "split";
     /// What the items of a staging unit begin with; minute and number follow.
     pub const UNIT: &str = "unit";
+    /// What the items of a limiter's slice begin with; channel and number follow.
+    pub const LIMITER: &str = "limiter";
     /// The item of the time that overdue jobs were given: `reserved_until`.
     pub const CATCH_UP: &str = "pace#catch-up";
 
@@ -168,6 +170,10 @@ pub mod control {
     pub const IS_DONE: &str = "is_done";
     /// Where the time ends that overdue jobs were given, in milliseconds.
     pub const RESERVED_UNTIL: &str = "reserved_until";
+    /// Up to when a slice's tokens are given away, in nanoseconds.
+    pub const TAT: &str = "tat";
+    /// The same for its movable work, while a reserve is kept from it.
+    pub const MOVABLE_TAT: &str = "movable_tat";
     /// When an item that belongs to one minute may be deleted, in whole seconds since the epoch.
     pub const TTL: &str = "ttl";
 }

@@ -4,7 +4,8 @@
 //! What happens to one job, in order: a [`spec::JobSpec`] is given its contract by a
 //! [`policy::Policy`], its times by [`precision::times`], its place by [`bucket::Bucket`];
 //! [`acceptance`] decides what a call changes; [`staging`] and [`pack`] say when and in which
-//! message it travels; [`claim`] and [`attempt`] decide what a dispatcher does with it.
+//! message it travels; [`limiter`] when its channel has room for it; [`claim`] and [`attempt`] decide
+//! what a dispatcher does with it.
 
 #![no_std]
 #![deny(missing_docs)]
@@ -14,15 +15,18 @@ extern crate alloc;
 pub mod acceptance;
 pub mod attempt;
 pub mod bucket;
+pub mod circuit;
 pub mod claim;
 pub mod jitter;
 pub mod job;
+pub mod limiter;
 pub mod name;
 pub mod pace;
 pub mod pack;
 pub mod policy;
 pub mod precision;
 pub mod problem;
+pub mod rate;
 pub mod reconcile;
 pub mod spec;
 pub mod staging;

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use crate::name::{ChannelName, ClassName};
 use crate::precision::Contract;
 use crate::problem::FieldProblem;
+use crate::rate::Rate;
 use crate::spec::JobSpec;
 
 /// The classes and channels in force.
@@ -30,6 +31,8 @@ pub struct Channel {
     pub retry: Retry,
     /// How long a send may stay unanswered, in milliseconds, 100 to 10,000.
     pub send_timeout_millis: u32,
+    /// How many jobs it takes a second; `None` is as many as there are.
+    pub rate: Option<Rate>,
 }
 
 /// The address of a channel; callers never see it.
@@ -74,7 +77,8 @@ impl Channel {
     /// use spillway_domain::policy::{Channel, Retry, Target};
     /// let target = Target::Sqs { queue_url: "https://queue".into() };
     /// let retry = Retry { attempts_max: 0, ..Retry::DEFAULT };
-    /// let channel = Channel { target, paused: false, retry, send_timeout_millis: 3_000 };
+    /// let channel =
+    ///     Channel { target, paused: false, retry, send_timeout_millis: 3_000, rate: None };
     /// assert_eq!(channel.problems()[0].field, "attempts_max");
     /// ```
     pub fn problems(&self) -> Vec<FieldProblem> {
@@ -145,6 +149,27 @@ impl Policy {
         let contract = of_class.unwrap_or(&Contract::EXACT).with(&spec.overrides);
         problems.extend(contract.problems());
         if problems.is_empty() { Ok(contract) } else { Err(problems) }
+    }
+
+    /// Lists the channels that have a rate, each with it.
+    ///
+    /// ```
+    /// use spillway_domain::{name::ChannelName, policy::*, rate::Rate};
+    /// let channel = Channel {
+    ///     target: Target::Sqs { queue_url: "https://queue".into() },
+    ///     paused: false,
+    ///     retry: Retry::DEFAULT,
+    ///     send_timeout_millis: 3_000,
+    ///     rate: Rate::new(500, None, 50).ok(),
+    /// };
+    /// let unlimited = Channel { rate: None, ..channel.clone() };
+    /// let name = |name| ChannelName::new(name).unwrap();
+    /// let channels = [(name("sms"), channel), (name("inbox"), unlimited)].into();
+    /// let policy = Policy { channels, ..Policy::default() };
+    /// assert_eq!(policy.rates().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["sms"]);
+    /// ```
+    pub fn rates(&self) -> impl Iterator<Item = (&ChannelName, Rate)> {
+        self.channels.iter().filter_map(|(name, channel)| Some((name, channel.rate?)))
     }
 
     /// Lists the names that `next` no longer has: what must not be waited for when it takes over

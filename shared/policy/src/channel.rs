@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use spillway_domain::name::ChannelName;
 use spillway_domain::policy::{Channel, Retry, Target};
+use spillway_domain::rate::Rate;
 
 use crate::findings::Findings;
 use crate::section::Section;
@@ -11,7 +12,7 @@ pub(crate) const SQS: (&str, &str) = ("sqs", "queue_url");
 pub(crate) const EVENTBRIDGE: (&str, &str) = ("eventbridge", "bus_name");
 const KINDS: [(&str, &str); 2] = [SQS, EVENTBRIDGE];
 
-const FIELDS: [&str; 8] = [
+const FIELDS: [&str; 11] = [
     "kind",
     SQS.1,
     EVENTBRIDGE.1,
@@ -20,7 +21,12 @@ const FIELDS: [&str; 8] = [
     "backoff_seconds_min",
     "backoff_seconds_max",
     "send_timeout_millis",
+    RATE,
+    "burst",
+    "reserve_per_second",
 ];
+
+const RATE: &str = "rate_per_second";
 
 /// Reads the channels. Where something is noted as wrong, the answer is a stand-in.
 pub(crate) fn channels(
@@ -50,6 +56,7 @@ fn channel(section: &Section<'_>, findings: &mut Findings<'_>) -> Channel {
         paused: section.flag("paused", findings).unwrap_or(false),
         retry: retry(section, findings),
         send_timeout_millis: send_timeout_millis.unwrap_or(Channel::SEND_TIMEOUT_MILLIS),
+        rate: rate(section, findings),
     };
     section.note_problems(channel.problems(), findings);
     channel
@@ -87,4 +94,18 @@ fn retry(section: &Section<'_>, findings: &mut Findings<'_>) -> Retry {
     };
     let bound_is_unread = backoff_seconds_max.is_none() && section.holds("backoff_seconds_max");
     if bound_is_unread { Retry { backoff_seconds_max: 86_400, ..retry } } else { retry }
+}
+
+/// Reads a rate if there is one; what hangs on it may not stand without it.
+fn rate(section: &Section<'_>, findings: &mut Findings<'_>) -> Option<Rate> {
+    let per_second = section.number(RATE, findings);
+    let burst = section.number("burst", findings);
+    let reserve_per_second = section.number("reserve_per_second", findings).unwrap_or(0);
+    if !section.holds(RATE) {
+        for field in ["burst", "reserve_per_second"] {
+            section.refuse(field, "needs rate_per_second", findings);
+        }
+    }
+    let rate = Rate::new(per_second?, burst, reserve_per_second);
+    rate.map_err(|problems| section.note_problems(problems, findings)).ok()
 }

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use spillway_domain::policy::{Channel, Policy, Retry, Target};
 use spillway_domain::precision::Contract;
+use spillway_domain::rate::Rate;
 
 use crate::channel::{EVENTBRIDGE, SQS};
 
@@ -72,6 +73,9 @@ struct ChannelForm<'p> {
     backoff_seconds_min: u32,
     backoff_seconds_max: u32,
     send_timeout_millis: u32,
+    rate_per_second: Option<u32>,
+    burst: Option<u32>,
+    reserve_per_second: Option<u32>,
 }
 
 impl<'p> ChannelForm<'p> {
@@ -90,6 +94,9 @@ impl<'p> ChannelForm<'p> {
             backoff_seconds_min,
             backoff_seconds_max,
             send_timeout_millis: channel.send_timeout_millis,
+            rate_per_second: channel.rate.map(Rate::per_second),
+            burst: channel.rate.map(Rate::burst),
+            reserve_per_second: channel.rate.map(Rate::reserve_per_second),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What is said about policies that are not in order, with the lines.
 
+use spillway_domain::rate::Rate;
 use spillway_policy::parse;
 
 /// A class that is in order, on lines 1 to 5.
@@ -107,6 +108,38 @@ fn cases_of_numbers_of_channels() -> Vec<(String, Vec<&'static str>)> {
     ]
 }
 
+fn cases_of_rates() -> Vec<(String, Vec<&'static str>)> {
+    const RATE: &str = "line 4: channels.inbox.rate_per_second must be 1 to 1000000";
+    const BURST: &str = "line 5: channels.inbox.burst must be a twentieth of rate_per_second to \
+                         rate_per_second";
+    vec![
+        (sqs("rate_per_second = 0"), vec![RATE]),
+        (sqs("rate_per_second = 1000001"), vec![RATE]),
+        (
+            sqs("rate_per_second = -5\nburst = 3"),
+            vec!["line 4: channels.inbox.rate_per_second must not be negative"],
+        ),
+        (
+            sqs("rate_per_second = 2.5"),
+            vec!["line 4: channels.inbox.rate_per_second must be a whole number"],
+        ),
+        (sqs("rate_per_second = 500\nburst = 501"), vec![BURST]),
+        (sqs("rate_per_second = 481\nburst = 24"), vec![BURST]),
+        (sqs("rate_per_second = 1\nburst = 0"), vec![BURST]),
+        (
+            sqs("rate_per_second = 500\nreserve_per_second = 500"),
+            vec!["line 5: channels.inbox.reserve_per_second must be less than rate_per_second"],
+        ),
+        (
+            sqs("burst = 5\nreserve_per_second = 5"),
+            vec![
+                "line 4: channels.inbox.burst needs rate_per_second",
+                "line 5: channels.inbox.reserve_per_second needs rate_per_second",
+            ],
+        ),
+    ]
+}
+
 fn cases_of_types() -> Vec<(String, Vec<&'static str>)> {
     vec![
         (
@@ -177,7 +210,7 @@ fn cases_of_fields() -> Vec<(String, Vec<&'static str>)> {
             vec![
                 "line 4: channels.inbox.rate is unknown; known are kind, queue_url, bus_name, \
                  paused, attempts_max, backoff_seconds_min, backoff_seconds_max, \
-                 send_timeout_millis",
+                 send_timeout_millis, rate_per_second, burst, reserve_per_second",
             ],
         ),
         (
@@ -280,6 +313,7 @@ fn each_fault_of_a_policy_is_named_with_its_line() {
     let cases = [
         cases_of_numbers_of_classes(),
         cases_of_numbers_of_channels(),
+        cases_of_rates(),
         cases_of_types(),
         cases_of_fields(),
         cases_of_grammar(),
@@ -335,6 +369,20 @@ fn a_policy_without_classes_or_channels_is_in_order() {
     for text in ["", "# nothing\n", "[classes]\n", "[channels]\n", OTP, &sqs("")] {
         assert_eq!(errors(text), [""; 0], "{text}");
     }
+}
+
+#[test]
+fn a_rate_alone_has_a_burst_of_its_fifth_and_no_reserve() {
+    for (text, expected) in [
+        ("rate_per_second = 500", Rate::new(500, Some(100), 0)),
+        ("rate_per_second = 3", Rate::new(3, Some(1), 0)),
+        ("rate_per_second = 180\nburst = 9\nreserve_per_second = 20", Rate::new(180, Some(9), 20)),
+    ] {
+        let policy = parse(&sqs(text)).unwrap();
+        let rates: Vec<_> = policy.rates().map(|(_, rate)| rate).collect();
+        assert_eq!(rates, [expected.unwrap()], "{text}");
+    }
+    assert_eq!(parse(&sqs("")).unwrap().rates().count(), 0);
 }
 
 #[test]

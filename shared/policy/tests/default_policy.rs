@@ -44,6 +44,7 @@ fn the_default_policy_has_one_channel_to_the_default_bus() {
         paused: false,
         retry: Retry::DEFAULT,
         send_timeout_millis: Channel::SEND_TIMEOUT_MILLIS,
+        rate: None,
     };
     let channels: Vec<_> = default_policy().channels.into_iter().collect();
     assert_eq!(channels, [(ChannelName::new("events").unwrap(), events)]);

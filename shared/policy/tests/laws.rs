@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use spillway_domain::name::{ChannelName, ClassName};
 use spillway_domain::policy::{Channel, Policy, Retry, Target};
 use spillway_domain::precision::Contract;
+use spillway_domain::rate::{RATE_PER_SECOND_MAX, Rate};
 use spillway_policy::{DEFAULT, parse, to_toml};
 
 fn contracts() -> impl Strategy<Value = Contract> {
@@ -28,10 +29,18 @@ fn targets() -> impl Strategy<Value = Target> {
     ]
 }
 
+fn rates() -> impl Strategy<Value = Rate> {
+    let fields = (1..=RATE_PER_SECOND_MAX, option::of(any::<u32>()), any::<u32>());
+    fields.prop_filter_map("a rate", |(per_second, burst, reserve)| {
+        let burst = burst.map(|burst| burst % per_second + 1);
+        Rate::new(per_second, burst, reserve % per_second).ok()
+    })
+}
+
 fn channels() -> impl Strategy<Value = Channel> {
     let retries = (1..=100_u32, 1..=86_400_u32, 0..=86_400_u32);
-    (targets(), any::<bool>(), retries, 100..=10_000_u32).prop_map(
-        |(target, paused, (attempts_max, min, more), send_timeout_millis)| Channel {
+    (targets(), any::<bool>(), retries, 100..=10_000_u32, option::of(rates())).prop_map(
+        |(target, paused, (attempts_max, min, more), send_timeout_millis, rate)| Channel {
             target,
             paused,
             retry: Retry {
@@ -40,6 +49,7 @@ fn channels() -> impl Strategy<Value = Channel> {
                 backoff_seconds_max: (min + more).min(86_400),
             },
             send_timeout_millis,
+            rate,
         },
     )
 }

@@ -210,6 +210,7 @@ pub fn channel_to(target: Target) -> Channel {
         paused: false,
         retry: Retry::DEFAULT,
         send_timeout_millis: Channel::SEND_TIMEOUT_MILLIS,
+        rate: None,
     }
 }
 

@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use spillway_app::ports::{
-    CatchUp, Claims, Clock as _, DueIndex, Intake, JobQueue, PolicyStore, QueueDepth, QueueMessage,
-    SettingsSource, StagingState, StagingUnits,
+    CatchUp, Claims, Clock as _, DueIndex, Intake, JobQueue, Limiter, PolicyStore, QueueDepth,
+    QueueMessage, SettingsSource, StagingState, StagingUnits,
 };
 use spillway_domain::precision::Lane;
 use spillway_domain::time::Instant;
@@ -67,6 +67,10 @@ impl ControlTable for InMemory {
     }
 
     fn catch_up(&self) -> &impl CatchUp {
+        &self.outside.store
+    }
+
+    fn limiter(&self) -> &impl Limiter {
         &self.outside.store
     }
 

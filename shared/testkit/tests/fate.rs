@@ -9,6 +9,8 @@ use spillway_app::ports::{
 };
 use spillway_domain::attempt::SendOutcome;
 use spillway_domain::job::Job;
+use spillway_domain::limiter::TokenLease;
+use spillway_domain::name::ChannelName;
 use spillway_domain::pack::{DueJob, packs};
 use spillway_domain::precision::Lane;
 use spillway_domain::time::Instant;
@@ -48,6 +50,8 @@ impl Fate for Set {
     fn wrote(&mut self, before: Option<&Job>, after: &Job, _: Instant) {
         self.writes.lock().unwrap().push((before.is_some(), after.id.to_string()));
     }
+
+    fn leased(&mut self, _: &ChannelName, _: TokenLease) {}
 }
 
 fn under(fate: &Set) -> Outside {

@@ -13,7 +13,7 @@ type Calls = BTreeSet<&'static str>;
 type Grants = BTreeMap<String, BTreeSet<String>>;
 
 /// The adapters and the calls that they make.
-const ADAPTERS: [(&str, &[&str]); 8] = [
+const ADAPTERS: [(&str, &[&str]); 9] = [
     ("dynamodb_intake", &["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"]),
     ("dynamodb_claims", &["dynamodb:UpdateItem"]),
     ("dynamodb_due_index", &["dynamodb:Query"]),
@@ -22,6 +22,7 @@ const ADAPTERS: [(&str, &[&str]); 8] = [
     ("sqs_dead_letters", &["sqs:SendMessage"]),
     ("channel_sender", &["events:PutEvents", "sqs:SendMessage"]),
     ("sqs_queue_depth", &["sqs:GetQueueAttributes"]),
+    ("dynamodb_limiter", &["dynamodb:UpdateItem"]),
 ];
 
 /// How a call looks in an adapter, and the action that it needs.
@@ -83,6 +84,7 @@ fn each_function_is_wired_to_the_adapters_that_its_role_is_derived_from() {
         "channel_sender",
         "dynamodb_claims",
         "dynamodb_control",
+        "dynamodb_limiter",
         "sqs_dead_letters",
         "sqs_job_queue",
     ];
@@ -95,7 +97,8 @@ fn expected(grants: &[(&str, &[&str])]) -> Grants {
 }
 
 const WRITE_LOG: [&str; 2] = ["logs:CreateLogStream", "logs:PutLogEvents"];
-/// The settings are read by every function; only prefetch writes to the control table.
+/// The settings are read by every function; prefetch writes its state to the control table, dispatch
+/// the limiter's.
 const READ_SETTINGS: [&str; 1] = ["dynamodb:GetItem"];
 
 #[test]
@@ -135,9 +138,10 @@ fn dispatch_may_write_jobs_serve_its_lane_and_send_to_the_channels_that_the_stac
         let (queue, dead_letters) =
             (format!("{lane}Queue.Arn"), format!("{lane}DeadLetterQueue.Arn"));
         let log = format!("{lane}DispatchLogGroup.Arn");
+        let read_settings_and_lease = [&READ_SETTINGS[..], ADAPTERS[8].1].concat();
         let dispatch = expected(&[
             ("JobsTable.Arn", ADAPTERS[1].1),
-            ("ControlTable.Arn", &READ_SETTINGS),
+            ("ControlTable.Arn", &read_settings_and_lease),
             (&queue, &SERVE_QUEUE),
             (&dead_letters, ADAPTERS[5].1),
             ("ChannelQueueArns", &["sqs:SendMessage"]),

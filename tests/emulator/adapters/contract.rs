@@ -4,14 +4,15 @@
 use std::time::Duration;
 
 use spillway_app::ports::{
-    CatchUp, Claims, Clock as _, DueIndex, Intake, JobQueue, PolicyStore, QueueDepth, QueueMessage,
-    SettingsSource, StagingState, StagingUnits,
+    CatchUp, Claims, Clock as _, DueIndex, Intake, JobQueue, Limiter, PolicyStore, QueueDepth,
+    QueueMessage, SettingsSource, StagingState, StagingUnits,
 };
 use spillway_aws::clients::Sdk;
 use spillway_aws::dynamodb_claims::DynamoDbClaims;
 use spillway_aws::dynamodb_control::DynamoDbControl;
 use spillway_aws::dynamodb_due_index::DynamoDbDueIndex;
 use spillway_aws::dynamodb_intake::DynamoDbIntake;
+use spillway_aws::dynamodb_limiter::DynamoDbLimiter;
 use spillway_aws::dynamodb_policy_store::DynamoDbPolicyStore;
 use spillway_aws::message;
 use spillway_aws::sqs_job_queue::SqsJobQueue;
@@ -35,6 +36,7 @@ struct Adapters<'a> {
     claims: DynamoDbClaims,
     index: DynamoDbDueIndex,
     control: DynamoDbControl,
+    limiter: DynamoDbLimiter,
     policies: DynamoDbPolicyStore,
     queue: SqsJobQueue,
     depth: SqsQueueDepth,
@@ -52,6 +54,7 @@ impl<'a> Adapters<'a> {
             claims: DynamoDbClaims::new(client.clone(), &tables.jobs),
             index: DynamoDbDueIndex::new(client.clone(), &tables.jobs),
             control: DynamoDbControl::new(client.clone(), &tables.control),
+            limiter: DynamoDbLimiter::new(client.clone(), &tables.control),
             policies: DynamoDbPolicyStore::new(client, tables.clone()),
             queue: SqsJobQueue::new(sdk.queues(), resources.queues.clone()),
             depth: SqsQueueDepth::new(sdk.queues(), resources.queues.clone()),
@@ -105,6 +108,10 @@ impl ControlTable for Adapters<'_> {
 
     fn catch_up(&self) -> &impl CatchUp {
         &self.control
+    }
+
+    fn limiter(&self) -> &impl Limiter {
+        &self.limiter
     }
 
     fn settings(&self) -> &impl SettingsSource {

@@ -7,10 +7,8 @@ use spillway_domain::job::{Claim, ClaimToken, Job};
 use spillway_domain::pack::PackEntry;
 use spillway_domain::time::Instant;
 
-use super::{Dispatcher, Ending, Held};
-use crate::ports::{
-    ChannelSender, Claims, Clock, Conditional, DeadLetters, FailedBy, JobQueue, PortError,
-};
+use super::{DispatchPorts, Dispatcher, Ending, Held};
+use crate::ports::{Claims, Clock, Conditional, FailedBy, PortError};
 
 /// How often one entry's claim is asked for: a second try tells whether the first was done although
 /// its answer was lost; the third serves a channel that now allows fewer attempts.
@@ -27,14 +25,7 @@ pub(super) enum Taken {
     PassOn(PackEntry, Instant),
 }
 
-impl<J, Q, D, H, C> Dispatcher<'_, J, Q, D, H, C>
-where
-    J: Claims,
-    Q: JobQueue,
-    D: DeadLetters,
-    H: ChannelSender,
-    C: Clock,
-{
+impl<P: DispatchPorts> Dispatcher<'_, P> {
     pub(super) async fn claim_entry(
         &self,
         entry: PackEntry,

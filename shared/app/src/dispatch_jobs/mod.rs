@@ -1,17 +1,24 @@
 //! Dispatch: claims the jobs of a message, holds them to their second, sends and records them
 //! (R16, R17; every write is in `docs/protocol.md`).
 //!
-//! Each message goes through `pack` on its own: `claiming`, then `sending` at the release, then
-//! `recording`, and last `passing_on` for what another message must take further.
+//! Each message goes through `pack` on its own: `leasing` where its channel has a rate, `claiming`,
+//! then `sending` at the release, then `recording`, and last `passing_on` for what another message
+//! must take further. `circuits` says which channels are not tried.
 
+mod circuits;
 mod claiming;
+mod leasing;
 mod pack;
 mod passing_on;
+mod ports;
 mod recording;
 mod report;
 mod sending;
 
+use std::collections::BTreeMap;
+
 use futures::future::join_all;
+use futures::stream::{self, StreamExt};
 use spillway_domain::attempt::DeliveryRecord;
 use spillway_domain::claim::claim_seconds;
 use spillway_domain::job::{Claim, Job};
@@ -21,16 +28,18 @@ use spillway_domain::staging::Lookahead;
 use spillway_domain::time::Instant;
 
 use crate::persist::persist;
-use crate::ports::{
-    ChannelSender, Claims, Clock, Conditional, ConditionalResult, DeadLetters, JobQueue,
-    QueueMessage,
-};
+use crate::ports::{Conditional, ConditionalResult, QueueMessage};
 use crate::settings::Settings;
+pub use circuits::Circuits;
+pub use ports::DispatchPorts;
 pub use report::{DeliveryFact, DispatchReport, Ending};
 
 /// How many writes of a pack are under way at once. Ten packs of a batch then use 160 connections;
 /// a function may have 1,024 files open.
 const WRITES_AT_ONCE: usize = 16;
+/// How many packs of one channel are under way at once in an invocation: half of a batch, so that a
+/// channel that hangs has 500 jobs at most whose fate nobody knows before its circuit opens (R13).
+const CHANNEL_PACKS_AT_ONCE: usize = 5;
 /// What an invocation keeps back of its time to send on, in messages, what it could not write, in
 /// milliseconds. Ten of them fit into one call.
 const PASSING_ON_MILLIS: i64 = 1_500;
@@ -50,17 +59,21 @@ pub struct IncomingMessage {
 
 /// Dispatches messages. One value serves one invocation.
 #[derive(Debug)]
-pub struct Dispatcher<'a, J, Q, D, H, C> {
+pub struct Dispatcher<'a, P: DispatchPorts> {
     /// The jobs table.
-    pub claims: &'a J,
+    pub claims: &'a P::Claims,
+    /// The channels' rates.
+    pub limiter: &'a P::Limiter,
     /// The delay queues, of which it uses its own lane's.
-    pub queue: &'a Q,
+    pub queue: &'a P::Queue,
     /// The lane's dead-letter queue.
-    pub dead_letters: &'a D,
+    pub dead_letters: &'a P::DeadLetters,
     /// The channels' side.
-    pub channels: &'a H,
+    pub channels: &'a P::Channels,
     /// The clock.
-    pub clock: &'a C,
+    pub clock: &'a P::Clock,
+    /// What this process knows of the channels' answers.
+    pub circuits: &'a Circuits,
     /// The policy and the shard counts in force.
     pub settings: &'a Settings,
     /// The lane that this deployment serves.
@@ -85,6 +98,10 @@ struct Held {
 }
 
 impl Held {
+    fn is_expired(&self, now: Instant) -> bool {
+        self.job.expires_at.is_some_and(|expires_at| expires_at < now)
+    }
+
     fn entry(&self) -> PackEntry {
         PackEntry { job_id: self.job.id.clone(), generation: self.job.generation }
     }
@@ -114,23 +131,28 @@ struct Onward {
     ending: Ending,
 }
 
-impl<J, Q, D, H, C> Dispatcher<'_, J, Q, D, H, C>
-where
-    J: Claims,
-    Q: JobQueue,
-    D: DeadLetters,
-    H: ChannelSender,
-    C: Clock,
-{
+impl<P: DispatchPorts> Dispatcher<'_, P> {
     /// Takes each message as far as it goes: its jobs are delivered, finished, dropped, or in a
     /// message of their own again. A message that could not be taken that far is named in the
     /// report and comes back; what was done of it is dropped then.
     pub async fn dispatch_jobs(&self, messages: &[IncomingMessage]) -> DispatchReport {
-        let runs = messages
-            .iter()
-            .enumerate()
-            .map(|(place, message)| async move { self.run_message(place, message).await });
+        let mut by_channel: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (place, message) in messages.iter().enumerate() {
+            let channel = message.message.channel();
+            by_channel.entry(channel).or_default().push((place, message));
+        }
+        let runs = by_channel.into_values().map(|of_channel| self.run_messages(of_channel));
         join_all(runs).await.into_iter().fold(DispatchReport::default(), DispatchReport::plus)
+    }
+
+    /// Takes the messages of one channel, some at once, in order of release.
+    async fn run_messages(&self, mut messages: Vec<(usize, &IncomingMessage)>) -> DispatchReport {
+        messages.sort_by_key(|(_, message)| message.message.release_at());
+        let runs = messages.into_iter().map(|(place, message)| self.run_message(place, message));
+        stream::iter(runs.collect::<Vec<_>>())
+            .buffer_unordered(CHANNEL_PACKS_AT_ONCE)
+            .fold(DispatchReport::default(), |all, report| async { all.plus(report) })
+            .await
     }
 
     async fn run_message(&self, place: usize, incoming: &IncomingMessage) -> DispatchReport {

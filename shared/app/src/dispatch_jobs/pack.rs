@@ -6,40 +6,41 @@ use futures::future::{join, join_all};
 use futures::stream::{self, StreamExt};
 use spillway_domain::claim::not_before;
 use spillway_domain::job::ClaimToken;
+use spillway_domain::limiter::TokenLease;
 use spillway_domain::pack::{Pack, PackEntry};
 use spillway_domain::policy::Channel;
 use spillway_domain::staging::is_claimable;
 use spillway_domain::time::Instant;
 
 use super::claiming::Taken;
-use super::{DispatchReport, Dispatcher, Ending, Held, Onward, Step, WRITES_AT_ONCE};
-use crate::ports::{ChannelSender, Claims, Clock, DeadLetters, JobQueue};
+use super::{
+    DispatchPorts, DispatchReport, Dispatcher, Ending, Held, Onward, Step, WRITES_AT_ONCE,
+};
+use crate::ports::Clock;
 
 /// How long a message waits whose channel is paused, or not in the policy, in seconds: what is held
 /// back asks again once a minute.
 const HELD_BACK_SECONDS: i64 = 60;
 
-impl<J, Q, D, H, C> Dispatcher<'_, J, Q, D, H, C>
-where
-    J: Claims,
-    Q: JobQueue,
-    D: DeadLetters,
-    H: ChannelSender,
-    C: Clock,
-{
+impl<P: DispatchPorts> Dispatcher<'_, P> {
     pub(super) async fn run_pack(
         &self,
         place: usize,
         message_id: &str,
         pack: &Pack,
     ) -> DispatchReport {
+        // Two copies of a message share its id, and may come in one batch.
+        let message = &format!("{place}/{message_id}");
+        let entries = pack.entries.iter().cloned().enumerate();
         let steps = match self.look_at(pack) {
-            Outlook::PassOn(at) => passed_on_whole(pack, at),
-            Outlook::Claim(channel) => {
-                // Two copies of a message share its id, and may come in one batch.
-                let message = format!("{place}/{message_id}");
-                self.claim_and_send(&message, pack, channel).await
-            }
+            Outlook::PassOn(at) => passed_on_all(pack, entries, at),
+            Outlook::Send(channel) => match channel.rate {
+                None => {
+                    let taken = self.claim_all(message, pack, channel, entries).await;
+                    self.send_taken(pack, channel, taken, None).await
+                }
+                Some(rate) => self.send_at_rate(message, pack, channel, rate).await,
+            },
         };
         let mut report = DispatchReport::default();
         let (mut onward, mut records) = (Vec::new(), Vec::new());
@@ -66,7 +67,7 @@ where
         report
     }
 
-    /// Decides from the message alone whether its jobs are claimed.
+    /// Decides from the message and its channel whether its jobs are taken.
     fn look_at(&self, pack: &Pack) -> Outlook<'_> {
         let now = self.clock.now();
         match self.settings.policy.channels.get(&pack.key.channel) {
@@ -75,29 +76,52 @@ where
             Some(_) if !is_claimable(pack.key.release_at, now) => {
                 Outlook::PassOn(pack.key.release_at)
             }
-            Some(channel) => Outlook::Claim(channel),
+            Some(channel) => match self.circuits.holds_until(&pack.key.channel, now) {
+                Some(until) => Outlook::PassOn(not_before(until)),
+                None => Outlook::Send(channel),
+            },
         }
     }
 
-    async fn claim_and_send(&self, message: &str, pack: &Pack, channel: &Channel) -> Vec<Step> {
-        let claims: Vec<_> = pack
-            .entries
-            .iter()
-            .enumerate()
+    /// Claims entries of a pack, each by its place in it.
+    pub(super) async fn claim_all(
+        &self,
+        message: &str,
+        pack: &Pack,
+        channel: &Channel,
+        entries: impl IntoIterator<Item = (usize, PackEntry)>,
+    ) -> Vec<Taken> {
+        let claims: Vec<_> = entries
+            .into_iter()
             .map(|(position, entry)| {
                 let token = ClaimToken::of(self.invocation, message, position);
-                self.claim_entry(entry.clone(), token, channel.retry.attempts_max, pack.hops)
+                self.claim_entry(entry, token, channel.retry.attempts_max, pack.hops)
             })
             .collect();
-        let taken: Vec<_> = stream::iter(claims).buffer_unordered(WRITES_AT_ONCE).collect().await;
+        stream::iter(claims).buffer_unordered(WRITES_AT_ONCE).collect().await
+    }
 
+    /// Sends the jobs that were claimed; with a lease, within its time.
+    pub(super) async fn send_taken(
+        &self,
+        pack: &Pack,
+        channel: &Channel,
+        taken: Vec<Taken>,
+        lease: Option<TokenLease>,
+    ) -> Vec<Step> {
+        let now = self.clock.now();
+        // An overdue job is released when its pack says, so that the pace is kept.
+        let begin_at = lease.map_or(pack.key.release_at, |it| it.begin_at.max(pack.key.release_at));
         let mut steps = Vec::new();
         let mut by_release: BTreeMap<Instant, Vec<Held>> = BTreeMap::new();
         for taken in taken {
             match taken {
+                // Nobody waits for what is expired.
+                Taken::Held(held) if held.is_expired(now) => {
+                    by_release.entry(now).or_default().push(held);
+                }
                 Taken::Held(held) => {
-                    // An overdue job is released when its pack says, so that the pace is kept.
-                    let release_at = held.job.release_at.max(pack.key.release_at);
+                    let release_at = held.job.release_at.max(begin_at);
                     by_release.entry(release_at).or_default().push(held);
                 }
                 Taken::Ended(ending) => steps.push(Step::End(ending)),
@@ -106,19 +130,24 @@ where
         }
         let releases = by_release
             .into_iter()
-            .map(|(release_at, held)| self.release(pack, channel, release_at, held));
+            .map(|(release_at, held)| self.release(pack, channel, release_at, held, lease));
         steps.extend(join_all(releases).await.into_iter().flatten());
         steps
     }
 }
 
 enum Outlook<'a> {
-    Claim(&'a Channel),
+    Send(&'a Channel),
     PassOn(Instant),
 }
 
-fn passed_on_whole(pack: &Pack, at: Instant) -> Vec<Step> {
-    pack.entries.iter().map(|entry| passed_on(pack, entry.clone(), at)).collect()
+/// The steps of entries that are passed on together.
+pub(super) fn passed_on_all(
+    pack: &Pack,
+    entries: impl IntoIterator<Item = (usize, PackEntry)>,
+    at: Instant,
+) -> Vec<Step> {
+    entries.into_iter().map(|(_, entry)| passed_on(pack, entry, at)).collect()
 }
 
 /// The step of an entry that is passed on, unclaimed, to come back for a release at `at`.

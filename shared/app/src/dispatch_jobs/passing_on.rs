@@ -9,24 +9,15 @@ use spillway_domain::pack::{HOPS_MAX, Pack, PackKey};
 use spillway_domain::staging::{QueueDelay, queue_delay};
 use spillway_domain::time::Instant;
 
-use super::{Dispatcher, Ending, Onward, WRITES_AT_ONCE};
-use crate::ports::{
-    ChannelSender, Claims, Clock, Conditional, DeadLetters, JobQueue, PortError, QueueMessage,
-};
+use super::{DispatchPorts, Dispatcher, Ending, Onward, WRITES_AT_ONCE};
+use crate::ports::{Claims, Clock, Conditional, PortError, QueueMessage};
 use crate::send_messages::{PendingMessage, send_messages};
 
 /// How soon an entry comes back that could not be returned to the table because somebody holds it,
 /// in seconds.
 const NOT_RETURNED_SECONDS: i64 = 60;
 
-impl<J, Q, D, H, C> Dispatcher<'_, J, Q, D, H, C>
-where
-    J: Claims,
-    Q: JobQueue,
-    D: DeadLetters,
-    H: ChannelSender,
-    C: Clock,
-{
+impl<P: DispatchPorts> Dispatcher<'_, P> {
     /// Sends the entries of a pack on, and tells what became of each once all are safe.
     pub(super) async fn pass_on(
         &self,

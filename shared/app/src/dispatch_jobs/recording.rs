@@ -10,21 +10,16 @@ use spillway_domain::time::Instant;
 
 use super::pack::left_to_run_out;
 use super::sending::Attempted;
-use super::{DeliveryFact, DispatchReport, Dispatcher, Ending, Held, Onward, Step, was_done};
+use super::{
+    DeliveryFact, DispatchPorts, DispatchReport, Dispatcher, Ending, Held, Onward, Step, was_done,
+};
 use crate::ports::{
-    ChannelSender, Claims, Clock, Conditional, DeadLetter, DeadLetters, FailedBy, Failure,
-    JobQueue, NextAttempt, PortError, QueueMessage,
+    Claims, Clock, Conditional, DeadLetter, DeadLetters, FailedBy, Failure, NextAttempt, PortError,
+    QueueMessage,
 };
 use crate::send_messages::{PendingMessage, send_messages};
 
-impl<J, Q, D, H, C> Dispatcher<'_, J, Q, D, H, C>
-where
-    J: Claims,
-    Q: JobQueue,
-    D: DeadLetters,
-    H: ChannelSender,
-    C: Clock,
-{
+impl<P: DispatchPorts> Dispatcher<'_, P> {
     /// Writes down the outcome of a send.
     pub(super) async fn settle(&self, pack: &Pack, channel: &Channel, sent: Attempted) -> Step {
         let Attempted { held, outcome, sent_at, answered_at } = sent;

@@ -6,13 +6,14 @@ use futures::future::{Either, join, select};
 use futures::stream::{self, StreamExt};
 use spillway_domain::attempt::SendOutcome;
 use spillway_domain::claim::last_send_at;
+use spillway_domain::limiter::TokenLease;
 use spillway_domain::pack::{PACK_JOBS_MAX, Pack};
 use spillway_domain::policy::Channel;
 use spillway_domain::time::Instant;
 
 use super::pack::{left_to_run_out, passed_on};
-use super::{Dispatcher, Ending, Held, Step, WRITES_AT_ONCE, was_done};
-use crate::ports::{ChannelSender, Claims, Clock, DELIVERIES_MAX, DeadLetters, Delivery, JobQueue};
+use super::{DispatchPorts, Dispatcher, Ending, Held, Step, WRITES_AT_ONCE, was_done};
+use crate::ports::{ChannelSender, Claims, Clock, DELIVERIES_MAX, Delivery};
 
 /// What an invocation keeps back of its time to record what it sent, in milliseconds.
 const RECORDING_MILLIS: i64 = 2_000;
@@ -35,18 +36,11 @@ pub(super) struct Attempted {
 enum AtRelease {
     Send,
     Expire,
-    /// The claim or the invocation has too little time left.
+    /// The claim or the invocation has too little time left, or the tokens are lost.
     GiveBack,
 }
 
-impl<J, Q, D, H, C> Dispatcher<'_, J, Q, D, H, C>
-where
-    J: Claims,
-    Q: JobQueue,
-    D: DeadLetters,
-    H: ChannelSender,
-    C: Clock,
-{
+impl<P: DispatchPorts> Dispatcher<'_, P> {
     /// Holds jobs of one release to their second; then each is sent, expired or given back.
     pub(super) async fn release(
         &self,
@@ -54,13 +48,14 @@ where
         channel: &Channel,
         release_at: Instant,
         held: Vec<Held>,
+        lease: Option<TokenLease>,
     ) -> Vec<Step> {
         self.clock.sleep_until(release_at).await;
         let now = self.clock.now();
         let mut to_send = Vec::new();
         let mut others = Vec::new();
         for held in held {
-            match self.at_release(&held, now) {
+            match self.at_release(&held, lease, now) {
                 AtRelease::Send => to_send.push(held),
                 AtRelease::Expire => others.push((held, true)),
                 AtRelease::GiveBack => others.push((held, false)),
@@ -86,12 +81,12 @@ where
         steps
     }
 
-    fn at_release(&self, held: &Held, now: Instant) -> AtRelease {
+    fn at_release(&self, held: &Held, lease: Option<TokenLease>, now: Instant) -> AtRelease {
         let last_at =
             last_send_at(held.claim.until, self.writes_until().plus_millis(-RECORDING_MILLIS));
-        if held.job.expires_at.is_some_and(|expires_at| expires_at < now) {
+        if held.is_expired(now) {
             AtRelease::Expire
-        } else if now > last_at {
+        } else if now > last_at || lease.is_some_and(|lease| now >= lease.until_at) {
             AtRelease::GiveBack
         } else {
             AtRelease::Send
@@ -103,6 +98,7 @@ where
         let deliveries: Vec<_> = held.iter().map(|held| delivery(held, sent_at)).collect();
         let outcomes = self.send_within(channel, &deliveries, sent_at).await;
         let answered_at = self.clock.now();
+        self.circuits.take_in(&held, &outcomes, answered_at);
         held.into_iter()
             .zip(outcomes)
             .map(|(held, outcome)| Attempted { held, outcome, sent_at, answered_at })

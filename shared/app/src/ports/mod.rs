@@ -6,6 +6,7 @@
 mod channels;
 mod clock;
 mod index;
+mod limiter;
 mod queue;
 mod settings;
 mod staging_state;
@@ -17,6 +18,7 @@ use std::error::Error;
 pub use channels::{ChannelSender, DELIVERIES_MAX, Delivery};
 pub use clock::Clock;
 pub use index::{DueIndex, DuePage, PageKey};
+pub use limiter::Limiter;
 pub use queue::{
     BATCH_BYTES_MAX, BATCH_MESSAGES_MAX, DeadLetter, DeadLetters, JobQueue, OutgoingMessage,
     QueueDepth, QueueMessage,

@@ -21,6 +21,24 @@ pub enum QueueMessage {
     Record(DeliveryRecord),
 }
 
+impl QueueMessage {
+    /// Tells whose channel's jobs it releases; none when it only records.
+    pub const fn channel(&self) -> Option<&ChannelName> {
+        match self {
+            Self::Release(pack) => Some(&pack.key.channel),
+            Self::Record(_) => None,
+        }
+    }
+
+    /// Tells when its jobs are released; none when it only records.
+    pub const fn release_at(&self) -> Option<Instant> {
+        match self {
+            Self::Release(pack) => Some(pack.key.release_at),
+            Self::Record(_) => None,
+        }
+    }
+}
+
 /// A message and how long the queue keeps it back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutgoingMessage {

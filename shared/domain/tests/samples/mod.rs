@@ -36,5 +36,6 @@ pub(crate) fn channel() -> Channel {
         paused: false,
         retry: Retry::DEFAULT,
         send_timeout_millis: Channel::SEND_TIMEOUT_MILLIS,
+        rate: None,
     }
 }

@@ -2,6 +2,8 @@
 
 use spillway_app::ports::{Clock as _, Delivery, OutgoingMessage, QueueMessage};
 use spillway_domain::job::Job;
+use spillway_domain::limiter::TokenLease;
+use spillway_domain::name::ChannelName;
 use spillway_domain::precision::Lane;
 use spillway_domain::time::Instant;
 use spillway_testkit::{CallFate, Dice, Fate, Fault, Operation, Reply};
@@ -139,6 +141,10 @@ impl Fate for Drawn {
 
     fn wrote(&mut self, before: Option<&Job>, after: &Job, _now: Instant) {
         self.scene.ledger().wrote(before, after);
+    }
+
+    fn leased(&mut self, channel: &ChannelName, lease: TokenLease) {
+        self.scene.ledger().leased(channel, lease);
     }
 }
 

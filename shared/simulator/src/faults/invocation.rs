@@ -14,8 +14,6 @@ use super::kind::Kind;
 use super::scene::Scene;
 use super::watched::User;
 
-/// How far a machine's clock is off at most, in milliseconds.
-const SKEW_MILLIS_MAX: u64 = 2_000;
 /// How long an invocation stands still at most, in milliseconds.
 const FREEZE_MILLIS_MAX: u64 = 70_000;
 
@@ -52,7 +50,7 @@ impl Life {
             if chance.draw(&[kind], place, &mut dice).is_none() {
                 continue;
             }
-            let what = life.take(kind, &mut dice);
+            let what = life.take(kind, &mut dice, chance.mix.skew_millis_max);
             let mut ledger = scene.ledger();
             ledger.note(|| format!("FAULT {} of {function}: {what}", kind.as_str()));
             let text = format!("{} {} of {function}: {what}", ledger.clock_text(), kind.as_str());
@@ -61,7 +59,7 @@ impl Life {
         life
     }
 
-    fn take(&mut self, kind: Kind, dice: &mut Dice) -> String {
+    fn take(&mut self, kind: Kind, dice: &mut Dice, skew_millis_max: u64) -> String {
         let number = |number: u64| i64::try_from(number).unwrap_or(0);
         // The first polls matter most, and there are invocations of hundreds.
         let bits = 1 + dice.below(8);
@@ -69,7 +67,7 @@ impl Life {
         match kind {
             Kind::Skew => {
                 self.skew_millis =
-                    number(dice.below(2 * SKEW_MILLIS_MAX + 1)) - number(SKEW_MILLIS_MAX);
+                    number(dice.below(2 * skew_millis_max + 1)) - number(skew_millis_max);
                 format!("{} ms", self.skew_millis)
             }
             Kind::CrashAtAwait => {

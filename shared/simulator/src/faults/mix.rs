@@ -8,6 +8,8 @@ use super::kind::Kind;
 
 /// The rates that a kind may have, of 10,000 calls, messages or invocations.
 const RATES: [u32; 5] = [20, 60, 150, 400, 1_000];
+/// The highest rate of a kind in a run whose jobs wait for a channel's rate.
+const RATED_RATE_MAX: u32 = 150;
 /// An outage begins within this time of the run's beginning, in seconds.
 const OUTAGES_WITHIN_SECONDS: u64 = 1_200;
 
@@ -27,7 +29,12 @@ pub(super) struct Mix {
     pub(super) outages: Vec<Outage>,
     /// How long a call and its answer are on their way at most, in milliseconds.
     pub(super) latency_millis_max: u64,
+    /// How far a machine's clock is off at most, in milliseconds.
+    pub(super) skew_millis_max: u64,
 }
+
+/// How far a machine's clock is off at most where there is no rate, in milliseconds.
+const SKEW_MILLIS_MAX: u64 = 2_000;
 
 /// The ports that an outage hits together.
 const PORTS: [&[Operation]; 7] = [
@@ -56,8 +63,9 @@ impl Mix {
     /// Draws a mix: about half of the kinds, each with a rate of its own; one run of 20 has none.
     pub(super) fn drawn(dice: &mut Dice) -> Self {
         let latency_millis_max = [0, 5, 30, 120][dice.place(4)];
+        let skew_millis_max = SKEW_MILLIS_MAX;
         if dice.is_hit(50) {
-            return Self { latency_millis_max, ..Self::default() };
+            return Self { latency_millis_max, skew_millis_max, ..Self::default() };
         }
         let mut rates = BTreeMap::new();
         for kind in Kind::ALL {
@@ -70,7 +78,15 @@ impl Mix {
         } else {
             Vec::new()
         };
-        Self { rates, outages, latency_millis_max }
+        Self { rates, outages, latency_millis_max, skew_millis_max }
+    }
+
+    /// Fits the mix to a run with a rate, in which jobs wait unclaimed, so that every fault of a
+    /// passing on makes copies that are passed on as well: faults are seldom enough for them to
+    /// drain, and clocks as exact as the rate's bound allows for.
+    pub(super) fn fit_to_rate(&mut self, skew_millis_max: u32) {
+        self.skew_millis_max = u64::from(skew_millis_max);
+        self.rates.values_mut().for_each(|rate| *rate = (*rate).min(RATED_RATE_MAX));
     }
 
     /// Tells how many of 10,000 go wrong in this way.

@@ -6,12 +6,13 @@ use std::rc::Rc;
 use spillway_app::ports::{Clock as _, StagingState as _};
 use spillway_domain::precision::Lane;
 use spillway_domain::staging::{LOOKAHEAD_SECONDS_MIN, Lookahead};
+use spillway_testkit::build::channel;
 use spillway_testkit::{Dice, Driver, Outside, Quirks};
 
 use super::chance::{Chance, Filter};
 use super::fate::Drawn;
 use super::kind::{Fired, Kind};
-use super::ledger::{Broken, Counts, Ledger};
+use super::ledger::{Broken, Counts, Ledger, RATED_SKEW_MILLIS};
 use super::mix::Mix;
 use super::scene::Scene;
 use super::service::Service;
@@ -66,8 +67,11 @@ pub(super) fn present_seed() -> u64 {
 pub fn run(case: &Case) -> Outcome {
     SEED.set(case.seed);
     let mut dice = Dice::from_seed(case.seed);
-    let workload = Workload::drawn(&mut dice);
-    let mix = Mix::drawn(&mut dice);
+    let workload = Workload::drawn(&mut dice, case.seed);
+    let mut mix = Mix::drawn(&mut dice);
+    if workload.rate.is_some() {
+        mix.fit_to_rate(RATED_SKEW_MILLIS);
+    }
     let is_reordered = mix.rate(Kind::Reordered) > 0 && case.filter.has_kind(Kind::Reordered);
     let chance = Chance::new(dice.number(), mix, case.filter.clone());
     let stack = stack(&workload);
@@ -82,7 +86,7 @@ pub fn run(case: &Case) -> Outcome {
     }
     let lookahead = (stack.lookahead, workload.lookahead_seconds);
     let letters = outside.dead_letters.clone();
-    let ledger = Ledger::new(workload.began_at, lookahead, letters, case.is_traced);
+    let ledger = Ledger::new(workload.began_at, lookahead, letters, &stack.policy, case.is_traced);
     let scene = Scene::new(&outside.clock, chance, ledger);
     outside.faults.decided_by(Drawn { scene: scene.clone(), began_at: workload.began_at });
     let service = Service {
@@ -93,6 +97,7 @@ pub fn run(case: &Case) -> Outcome {
         mutant: case.mutant,
         name: format!("s{}", case.seed),
         invocations: Rc::default(),
+        circuits: Rc::default(),
     };
     service.start(workload.calls.clone(), &case.filter);
     drive(&mut driver, &outside, &scene, &workload);
@@ -104,9 +109,12 @@ fn stack(workload: &Workload) -> Stack {
     stack.lookahead =
         Lookahead::from_seconds(workload.lookahead_seconds.max(LOOKAHEAD_SECONDS_MIN))
             .unwrap_or(stack.lookahead);
-    for channel in stack.policy.channels.values_mut() {
-        channel.retry.attempts_max = workload.attempts_max;
-        channel.retry.backoff_seconds_max = workload.backoff_seconds_max;
+    for retry in stack.policy.channels.values_mut().map(|channel| &mut channel.retry) {
+        retry.attempts_max = workload.attempts_max;
+        retry.backoff_seconds_max = workload.backoff_seconds_max;
+    }
+    if let Some(inbox) = stack.policy.channels.get_mut(&channel("inbox")) {
+        inbox.rate = workload.rate;
     }
     stack
 }
@@ -151,10 +159,13 @@ fn messages_left(outside: &Outside) -> usize {
 fn reckon(outside: &Outside, scene: &Scene, job_count: usize) -> Outcome {
     let put_aside: usize = Lane::ALL.iter().map(|lane| outside.queue.put_aside(*lane).len()).sum();
     let mut ledger = scene.ledger();
+    let fired = std::mem::take(&mut scene.chance().fired);
     if ledger.broken.is_none() {
         ledger.close(messages_left(outside), put_aside);
+        if fired.is_empty() {
+            ledger.check_exact_lateness();
+        }
     }
-    let fired = std::mem::take(&mut scene.chance().fired);
     let counts = Counts { faults: fired.len() as u64, ..ledger.counts() };
     Outcome { broken: ledger.broken.clone(), fired, counts, job_count, trace: ledger.take_trace() }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures::channel::oneshot;
 use spillway_app::accept_jobs::Answer;
 use spillway_app::cancel_job::CancelAnswer;
+use spillway_app::dispatch_jobs::Circuits;
 use spillway_app::ports::Clock as _;
 use spillway_domain::name::JobId;
 use spillway_domain::precision::Lane;
@@ -48,6 +49,7 @@ pub(super) struct Service {
     pub(super) mutant: Option<Mutant>,
     pub(super) name: String,
     pub(super) invocations: Rc<Cell<u64>>,
+    pub(super) circuits: Rc<Circuits>,
 }
 
 impl Service {
@@ -91,6 +93,7 @@ impl Service {
             clock: self.outside.clock.clone(),
             kept_letters: Arc::default(),
             kept_messages: Arc::default(),
+            kept_leases: Arc::default(),
         };
         Ports {
             store: watched(Mutated::new(&self.outside.store, &site), user),
@@ -158,7 +161,8 @@ impl Service {
         self.scene.ledger().note(|| format!("{function} {} takes {ids:?}", user.invocation));
         let timeout_at = self.outside.clock.now().plus_seconds(world::timeout_seconds(lane));
         let invocation = format!("invocation-{}", user.invocation);
-        let batch = Batch { lane, invocation: &invocation, messages: batch };
+        let circuits = &self.circuits;
+        let batch = Batch { lane, invocation: &invocation, circuits, messages: batch };
         let run = world::dispatch(&ports, &self.stack, batch);
         let report = life.live(&user, timeout_at, run).await;
         self.scene.ledger().note(|| format!("{function} {}: {report:?}", user.invocation));

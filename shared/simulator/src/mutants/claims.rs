@@ -80,7 +80,10 @@ impl Claims for Mutated<InMemoryStore> {
     async fn claim(&self, request: &ClaimRequest) -> ConditionalResult<Box<Job>> {
         let sent = self.request(request);
         Ok(match self.inner.claim(&sent).await? {
-            Conditional::Done(job) => Conditional::Done(shown(job, request, &sent)),
+            Conditional::Done(job) => {
+                self.lease_kept().await;
+                Conditional::Done(shown(job, request, &sent))
+            }
             Conditional::Refused(row) => {
                 Conditional::Refused(row.map(|job| shown(job, request, &sent)))
             }

@@ -2,12 +2,15 @@
 
 mod claims;
 mod intake;
+mod limiter;
 mod messages;
 mod staging;
 
 use std::sync::{Arc, Mutex};
 
 use spillway_app::ports::{DeadLetter, OutgoingMessage};
+use spillway_domain::limiter::TokenRequest;
+use spillway_domain::name::ChannelName;
 use spillway_domain::precision::Lane;
 use spillway_testkit::{InMemoryDeadLetters, InMemoryQueue, InMemoryStore, ManualClock};
 
@@ -60,10 +63,17 @@ mutants! {
     RoundedDown = "rounded-down",
     /// A checkpoint is written before the open packs were sent.
     CheckpointBeforePacks = "checkpoint-before-packs",
+    /// Dispatch claims first, and waits for its channel's rate then.
+    LeaseAfterClaim = "lease-after-claim",
+    /// Movable work leases as exact work does, its reserve included.
+    MovableFromReserve = "movable-from-reserve",
 }
 
 /// A batch that was not sent when it was to be.
 pub(crate) type KeptBatch = (Lane, Vec<OutgoingMessage>);
+
+/// A lease that was not asked for when it was to be.
+pub(crate) type KeptLease = (ChannelName, TokenRequest);
 
 /// What a wrapper needs to make its mistake.
 #[derive(Clone)]
@@ -78,6 +88,7 @@ pub(crate) struct Site {
     pub(crate) queue: InMemoryQueue,
     pub(crate) kept_letters: Arc<Mutex<Vec<DeadLetter>>>,
     pub(crate) kept_messages: Arc<Mutex<Vec<KeptBatch>>>,
+    pub(crate) kept_leases: Arc<Mutex<Vec<KeptLease>>>,
 }
 
 impl Site {

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use futures::future::{select, select_all};
+use spillway_app::dispatch_jobs::Circuits;
 use spillway_app::ports::{Clock as _, QueueMessage};
 use spillway_domain::precision::Lane;
 use spillway_domain::time::Instant;
@@ -85,7 +86,8 @@ impl Workers {
         self.invocations.set(number);
         let began_at = self.ports.clock.now();
         let received = messages.clone();
-        let batch = Batch { lane, invocation: &format!("invocation-{number}"), messages };
+        let invocation = &format!("invocation-{number}");
+        let batch = Batch { lane, invocation, circuits: &Circuits::default(), messages };
         let report = dispatch(&self.ports, &self.stack, batch).await;
         let done = received.iter().filter(|it| !report.failed_message_ids.contains(&it.id));
         done.for_each(|message| self.ports.queue.delete(message));

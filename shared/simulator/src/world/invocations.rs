@@ -2,10 +2,10 @@
 
 use spillway_app::accept_jobs::{Acceptor, Answer};
 use spillway_app::cancel_job::{CancelAnswer, cancel_job};
-use spillway_app::dispatch_jobs::{DispatchReport, Dispatcher, IncomingMessage};
+use spillway_app::dispatch_jobs::{Circuits, DispatchReport, Dispatcher, IncomingMessage};
 use spillway_app::ports::{
     CatchUp, ChannelSender, Claims, Clock, DeadLetters, DueIndex, Intake, JobQueue, LeaseToken,
-    QueueDepth, SettingsSource, StagingState, StagingUnits,
+    Limiter, QueueDepth, SettingsSource, StagingState, StagingUnits,
 };
 use spillway_app::stage_jobs::{Stager, StagingError, StagingReport};
 use spillway_domain::acceptance::{OnDifference, Submission};
@@ -40,6 +40,8 @@ pub struct Batch<'a> {
     pub lane: Lane,
     /// The invocation's name.
     pub invocation: &'a str,
+    /// What the process that runs it knows of the channels' answers.
+    pub circuits: &'a Circuits,
     /// The messages.
     pub messages: Vec<ReceivedMessage>,
 }
@@ -113,7 +115,7 @@ pub async fn dispatch<S, Q, D, H, C>(
     batch: Batch<'_>,
 ) -> DispatchReport
 where
-    S: Claims,
+    S: Claims + Limiter,
     Q: JobQueue,
     D: DeadLetters,
     H: ChannelSender,
@@ -121,12 +123,14 @@ where
 {
     let began_at = ports.clock.now();
     let runs_for_millis = timeout_seconds(batch.lane) * 1_000 - ANSWERING_MILLIS;
-    let dispatcher = Dispatcher {
+    let dispatcher = Dispatcher::<(S, S, Q, D, H, C)> {
         claims: &ports.store,
+        limiter: &ports.store,
         queue: &ports.queue,
         dead_letters: &ports.dead_letters,
         channels: &ports.channels,
         clock: &ports.clock,
+        circuits: batch.circuits,
         settings: &stack.settings(),
         lane: batch.lane,
         lookahead: stack.lookahead,

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use futures::future::{Either, select};
 use spillway_app::accept_jobs::Answer;
-use spillway_app::dispatch_jobs::DispatchReport;
+use spillway_app::dispatch_jobs::{Circuits, DispatchReport};
 use spillway_app::ports::Clock as _;
 use spillway_app::stage_jobs::{StagingError, StagingReport};
 use spillway_domain::name::JobId;
@@ -25,6 +25,7 @@ pub struct World {
     /// What the stack is set to.
     pub stack: Rc<Stack>,
     invocations: Rc<Cell<u64>>,
+    circuits: Rc<Circuits>,
     dispatched: Rc<RefCell<DispatchTotals>>,
 }
 
@@ -38,6 +39,7 @@ impl World {
             outside: Outside::at(now),
             stack: Rc::new(stack),
             invocations: Rc::default(),
+            circuits: Rc::default(),
             dispatched: Rc::default(),
         }
     }
@@ -113,7 +115,7 @@ impl World {
 
     async fn dispatch(&self, lane: Lane, messages: Vec<ReceivedMessage>) -> Vec<String> {
         let invocation = &self.next_invocation();
-        let batch = Batch { lane, invocation, messages };
+        let batch = Batch { lane, invocation, circuits: &self.circuits, messages };
         let report = dispatch(&Ports::of(&self.outside), &self.stack, batch).await;
         let failed_ids = report.failed_message_ids.clone();
         self.dispatched.borrow_mut().push(report);

@@ -114,6 +114,16 @@ macro_rules! control_contract {
             no_reservation_begins_when_the_last_instant_is_past,
             of_five_reservations_at_once_no_two_overlap,
         ]);
+        $crate::clause_tests!($run, limiter: [
+            the_first_lease_begins_when_it_is_wanted,
+            leases_follow_one_another,
+            a_lease_begins_when_it_is_wanted_where_the_last_one_is_past,
+            no_lease_begins_beyond_its_lanes_limit,
+            movable_work_stands_behind_exact_work,
+            movable_work_leaves_the_reserve_to_exact_work,
+            channels_and_slices_have_tokens_of_their_own,
+            of_five_leases_at_once_no_two_overlap,
+        ]);
         $crate::clause_tests!($run, policy: [
             a_new_stack_has_no_stored_policy,
             stored_policies_are_counted_from_one,

@@ -55,6 +55,7 @@ pub mod endings;
 pub mod holding;
 pub mod index;
 pub mod intake;
+pub mod limiter;
 pub mod pace;
 mod persisting;
 pub mod policy;
@@ -63,7 +64,7 @@ mod steps;
 pub mod units;
 
 use spillway_app::ports::{
-    CatchUp, Claims, DueIndex, Intake, JobQueue, PolicyStore, QueueDepth, QueueMessage,
+    CatchUp, Claims, DueIndex, Intake, JobQueue, Limiter, PolicyStore, QueueDepth, QueueMessage,
     SettingsSource, StagingState, StagingUnits,
 };
 use spillway_domain::precision::Lane;
@@ -96,6 +97,8 @@ pub trait ControlTable {
     fn staging_units(&self) -> &impl StagingUnits;
     /// Prefetch's side: the time of overdue jobs.
     fn catch_up(&self) -> &impl CatchUp;
+    /// Dispatch's side: the channels' rates.
+    fn limiter(&self) -> &impl Limiter;
     /// What every function reads.
     fn settings(&self) -> &impl SettingsSource;
     /// The operator's side.

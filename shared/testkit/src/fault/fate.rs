@@ -1,5 +1,7 @@
 use spillway_app::ports::{Delivery, OutgoingMessage};
 use spillway_domain::job::Job;
+use spillway_domain::limiter::TokenLease;
+use spillway_domain::name::ChannelName;
 use spillway_domain::precision::Lane;
 use spillway_domain::time::Instant;
 
@@ -36,4 +38,7 @@ pub trait Fate: Send {
 
     /// Sees a write to the jobs table.
     fn wrote(&mut self, before: Option<&Job>, after: &Job, now: Instant);
+
+    /// Sees tokens that were leased.
+    fn leased(&mut self, channel: &ChannelName, lease: TokenLease);
 }

@@ -68,6 +68,8 @@ operations! {
     Reserve,
     /// `CatchUp::reserved_until`.
     ReservedUntil,
+    /// `Limiter::lease_tokens`.
+    LeaseTokens,
     /// `QueueDepth::waiting_count`.
     WaitingCount,
     /// `JobQueue::send_batch`, the whole call.

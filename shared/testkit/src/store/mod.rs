@@ -4,6 +4,7 @@ mod claims;
 mod control;
 mod index;
 mod intake;
+mod limiter;
 mod rows;
 mod units;
 
@@ -15,6 +16,7 @@ use spillway_domain::name::JobId;
 use spillway_domain::time::Instant;
 
 use control::Control;
+use limiter::Slices;
 use rows::{Row, Rows, Write};
 use units::Units;
 
@@ -26,7 +28,8 @@ use crate::observer::{Observer, Observers, RowWrite};
 /// The jobs table with its index, and the control table. Clones share both.
 ///
 /// It is every port of the tables at once: `Intake`, `Claims`, `DueIndex`, `SettingsSource`,
-/// `PolicyStore`, `StagingState`, `StagingUnits` and `CatchUp`. Calls are counted and go wrong as its [`FaultPlan`] says.
+/// `PolicyStore`, `StagingState`, `StagingUnits`, `CatchUp` and `Limiter`. Calls are counted and go
+/// wrong as its [`FaultPlan`] says.
 ///
 /// ```
 /// use spillway_app::ports::{Conditional, Intake};
@@ -56,6 +59,7 @@ struct Tables {
     jobs: Rows,
     control: Control,
     units: Units,
+    slices: Slices,
 }
 
 impl InMemoryStore {

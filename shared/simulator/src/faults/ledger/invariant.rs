@@ -38,6 +38,9 @@ invariants! {
     ClaimOfOwnGeneration = "a message claims its own generation alone",
     FailedHasLetter = "a failed job has its dead-letter entry",
     LimitsRespected = "no limit of a queue or a channel is broken",
+    LeaseBeforeClaim = "a job of a channel with a rate is claimed with a token alone",
+    RateHolds = "no second sees more than rate and burst, nor movable work the reserve",
+    ExactDrains = "exact jobs do not wait for movable ones",
     SecondSpreads = "the jobs of one second spread over the shards",
 }
 

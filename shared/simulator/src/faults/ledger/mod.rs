@@ -4,6 +4,7 @@
 mod ending;
 mod invariant;
 mod notes;
+mod rates;
 mod sends;
 mod writes;
 
@@ -14,6 +15,7 @@ use spillway_app::ports::{OutgoingMessage, QueueMessage};
 use spillway_domain::job::{Job, State};
 use spillway_domain::name::JobId;
 use spillway_domain::pack::PackEntry;
+use spillway_domain::policy::Policy;
 use spillway_domain::precision::Lane;
 use spillway_domain::staging::Lookahead;
 use spillway_domain::time::{Instant, Minute};
@@ -21,6 +23,8 @@ use spillway_testkit::InMemoryDeadLetters;
 
 pub use invariant::{Broken, Invariant};
 use notes::Notes;
+pub(super) use rates::RATED_SKEW_MILLIS;
+use rates::Rates;
 use writes::Second;
 
 /// More than a prefetch may be ahead of the true time, with the clocks' skew on both sides.
@@ -40,6 +44,7 @@ pub(super) struct Ledger {
     /// The invocations that came to no good end.
     ended: BTreeSet<u64>,
     seconds: BTreeMap<Second, BTreeMap<JobId, u16>>,
+    rates: Rates,
 }
 
 /// What a run came to, counted.
@@ -82,6 +87,7 @@ impl Ledger {
         began_at: Instant,
         (lookahead, lookahead_seconds): (Lookahead, u16),
         dead_letters: InMemoryDeadLetters,
+        policy: &Policy,
         is_traced: bool,
     ) -> Self {
         Self {
@@ -95,6 +101,7 @@ impl Ledger {
             jobs: BTreeMap::new(),
             ended: BTreeSet::new(),
             seconds: BTreeMap::new(),
+            rates: Rates::of(policy),
         }
     }
 

@@ -28,6 +28,7 @@ impl Ledger {
             });
             self.check_send(delivery, now);
             self.check_causes(&delivery.job_id);
+            self.check_rate(&delivery.job_id);
             let notes = self.notes(&delivery.job_id);
             let claim = notes.row.as_ref().and_then(|row| row.claim.as_ref());
             let send = Send {

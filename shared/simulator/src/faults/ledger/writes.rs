@@ -23,6 +23,7 @@ impl Ledger {
             self.note_shard(after);
         }
         let now = self.now;
+        let mut is_claimed = false;
         let notes = self.notes(&after.id);
         if is_new_life {
             let life =
@@ -31,6 +32,7 @@ impl Ledger {
         }
         if after.claim.is_some() && before.is_none_or(|row| row.claim != after.claim) {
             notes.claimed_at = Some(now);
+            is_claimed = true;
         }
         if after.state == State::Delivered {
             let is_it = |send: &&mut super::notes::Send| {
@@ -39,6 +41,9 @@ impl Ledger {
             notes.sends.iter_mut().filter(is_it).for_each(|send| send.recorded_at = Some(now));
         }
         notes.row = Some(after.clone());
+        if is_claimed {
+            self.check_token(after);
+        }
         if after.state == State::Failed {
             self.check_letter(after);
         }

@@ -1,13 +1,17 @@
 //! The index and the control table, watched.
 
 use spillway_app::ports::{
-    CatchUp, DueIndex, DuePage, LeaseToken, Leased, PageKey, PortError, Progress, SettingsSource,
-    StagingState, StagingUnits, StoredPolicy, Versioned,
+    CatchUp, DueIndex, DuePage, LeaseToken, Leased, Limiter, PageKey, PortError, Progress,
+    SettingsSource, StagingState, StagingUnits, StoredPolicy, Versioned,
 };
 use spillway_domain::bucket::{Bucket, ShardCounts};
+use spillway_domain::limiter::{Leasing, TokenRequest};
+use spillway_domain::name::ChannelName;
 use spillway_domain::reconcile::Visits;
 use spillway_domain::time::{Instant, Minute};
 use spillway_domain::unit::{Split, Unit};
+
+use spillway_testkit::Operation;
 
 use super::Watched;
 
@@ -100,5 +104,20 @@ impl<P: SettingsSource> SettingsSource for Watched<P> {
 
     async fn shard_counts(&self) -> Result<Option<ShardCounts>, PortError> {
         self.inner.shard_counts().await
+    }
+}
+
+impl<P: Limiter + Clone + 'static> Limiter for Watched<P> {
+    async fn lease_tokens(
+        &self,
+        channel: &ChannelName,
+        request: &TokenRequest,
+    ) -> Result<Leasing, PortError> {
+        if let Some(lateness) = self.user.lateness(Operation::LeaseTokens, channel.as_str()) {
+            let (inner, channel, request) = (self.inner.clone(), channel.clone(), *request);
+            let call = async move { drop(inner.lease_tokens(&channel, &request).await) };
+            return self.user.lands_late(lateness, call).await;
+        }
+        self.inner.lease_tokens(channel, request).await
     }
 }

@@ -2,6 +2,7 @@
 
 mod shapes;
 
+use spillway_domain::rate::Rate;
 use spillway_domain::spec::{JobSpec, Overrides};
 use spillway_domain::time::Instant;
 use spillway_testkit::Dice;
@@ -13,6 +14,9 @@ const BEGINS: &str = "2026-12-01T08:40:00Z";
 const FAULTS_LAST_SECONDS: u64 = 300;
 /// How long a run may have faults, in seconds.
 const FAULTS_SECONDS_MAX: i64 = 2_700;
+
+/// Tells the dice of a rate from those of everything else.
+const RATE_SALT: u64 = 0x5EED_0F1E_57A7_E5A7;
 
 /// A call to intake.
 #[derive(Clone, Debug)]
@@ -45,17 +49,27 @@ pub(super) struct Workload {
     pub(super) has_watermark: bool,
     pub(super) attempts_max: u32,
     pub(super) backoff_seconds_max: u32,
+    /// The rate of one of the channels.
+    pub(super) rate: Option<Rate>,
 }
 
 impl Workload {
-    /// Draws a workload of one or two shapes.
-    pub(super) fn drawn(dice: &mut Dice) -> Self {
+    /// Draws a workload of one or two shapes, and for one seed of four a channel with a rate and
+    /// what saturates it. That comes from dice of its own, which leave all else where it is.
+    pub(super) fn drawn(dice: &mut Dice, seed: u64) -> Self {
+        let mut dice_of_rate = Dice::from_seed(seed ^ RATE_SALT);
+        let rate = dice_of_rate.is_hit(250).then(|| rate(&mut dice_of_rate)).flatten();
         let began_at = at(BEGINS).plus_millis(millis(dice.below(60_000)));
         let lookahead_seconds = [60, 60, 60, 120, 300][dice.place(5)];
         let mut writer = Writer::new(dice, began_at, lookahead_seconds);
         writer.draw_shape();
         if writer.dice.is_hit(400) {
             writer.draw_shape();
+        }
+        if rate.is_some() {
+            std::mem::swap(writer.dice, &mut dice_of_rate);
+            writer.saturation();
+            std::mem::swap(writer.dice, &mut dice_of_rate);
         }
         let Writer { calls, job_count, last_at, .. } = writer;
         let more_millis = millis(dice.below(FAULTS_LAST_SECONDS)) * 1_000;
@@ -71,8 +85,16 @@ impl Workload {
             has_watermark: dice.is_hit(900),
             attempts_max: [2, 3, 5, 5][dice.place(4)],
             backoff_seconds_max: [2, 10, 60, 300][dice.place(4)],
+            rate,
         }
     }
+}
+
+/// Draws a rate that a workload's spike is far above, half of it kept for exact work or nothing.
+fn rate(dice: &mut Dice) -> Option<Rate> {
+    let per_second = [4_u32, 10, 20, 40][dice.place(4)];
+    let burst = dice.is_hit(500).then(|| per_second.div_ceil(20));
+    Rate::new(per_second, burst, [0, per_second / 2][dice.place(2)]).ok()
 }
 
 fn millis(number: u64) -> i64 {

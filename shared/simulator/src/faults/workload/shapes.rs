@@ -3,6 +3,7 @@
 use spillway_domain::spec::{JobSpec, Overrides};
 use spillway_domain::time::Instant;
 use spillway_testkit::Dice;
+use spillway_testkit::build::channel;
 
 use super::{Asked, Writer, millis};
 
@@ -38,6 +39,30 @@ impl Writer<'_> {
         for bulk in jobs.chunks(65) {
             self.accept(at, bulk.to_vec());
         }
+    }
+
+    /// More movable jobs of one second than the channel's rate takes in a while, and a few exact
+    /// ones meanwhile.
+    pub(super) fn saturation(&mut self) {
+        let requested_at = self.requested_between(240, 700).ceil_to_second();
+        let late_seconds = [1, 4, 8][self.dice.place(3)];
+        let movable = Asked { class: None, overrides: late(late_seconds) };
+        let jobs: Vec<_> = (0..130).map(|_| self.at_inbox(requested_at, movable)).collect();
+        let at = self.between(0, 200);
+        for bulk in jobs.chunks(65) {
+            self.accept(at, bulk.to_vec());
+        }
+        for _ in 0..1 + self.dice.below(20) {
+            let requested_at = requested_at.plus_seconds(1 + millis(self.dice.below(12)));
+            let job = self.at_inbox(requested_at, Asked::default());
+            let at = self.between(0, 200);
+            self.accept(at, vec![job]);
+        }
+    }
+
+    fn at_inbox(&mut self, requested_at: Instant, asked: Asked) -> (usize, JobSpec) {
+        let (number, spec) = self.new_job(requested_at, asked);
+        (number, JobSpec { channel: channel("inbox"), ..spec })
     }
 
     /// A real day's shape, laid over a quarter of an hour.

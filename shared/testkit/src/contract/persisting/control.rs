@@ -1,11 +1,12 @@
 //! The control table, for a caller that persists.
 
 use spillway_app::ports::{
-    CatchUp, Intake, LeaseToken, Leased, PolicyStore, PortError, Progress, SettingsSource,
+    CatchUp, Intake, LeaseToken, Leased, Limiter, PolicyStore, PortError, Progress, SettingsSource,
     StagingState, StagingUnits, StoredPolicy, Versioned,
 };
 use spillway_domain::bucket::ShardCounts;
-use spillway_domain::name::JobId;
+use spillway_domain::limiter::{Leasing, TokenRequest};
+use spillway_domain::name::{ChannelName, JobId};
 use spillway_domain::policy::Removed;
 use spillway_domain::reconcile::Visits;
 use spillway_domain::time::{Instant, Minute};
@@ -27,6 +28,10 @@ where
     }
 
     fn catch_up(&self) -> &impl CatchUp {
+        self
+    }
+
+    fn limiter(&self) -> &impl Limiter {
         self
     }
 
@@ -169,5 +174,15 @@ impl<T: ControlTable + Send + Sync> CatchUp for Persisting<T> {
 
     async fn reserved_until(&self) -> Result<Option<Instant>, PortError> {
         until_answered(|| self.0.catch_up().reserved_until()).await
+    }
+}
+
+impl<T: ControlTable + Send + Sync> Limiter for Persisting<T> {
+    async fn lease_tokens(
+        &self,
+        channel: &ChannelName,
+        request: &TokenRequest,
+    ) -> Result<Leasing, PortError> {
+        until_answered(|| self.0.limiter().lease_tokens(channel, request)).await
     }
 }
