@@ -175,7 +175,8 @@ def parameters(channels):
         "ShardCount": "8",
         "LogLevel": "info",
         "HttpAuthorization": "NONE",
-        "ChannelQueueArns": channels["InboxQueueArn"],
+        # The second one belongs to the channel that is closed.
+        "ChannelQueueArns": "{0},{0}-closed".format(channels["InboxQueueArn"]),
         "ChannelBusArns": channels["BusArn"],
     }
 

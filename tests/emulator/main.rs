@@ -10,5 +10,6 @@ mod killed_prefetch;
 mod missed_ticks;
 mod policy;
 mod redelivery;
+mod redrive;
 mod rows;
 mod stack;

@@ -60,6 +60,23 @@ pub(crate) fn call_with(
     Answer { status, body }
 }
 
+/// Calls a function and gives its answer; an error is an answer with an `errorMessage`.
+pub(crate) fn invoke(function: &str, event: &Value) -> Value {
+    let endpoint = variable("AWS_ENDPOINT_URL");
+    let uri = format!("{endpoint}/2015-03-31/functions/{function}/invocations");
+    // The emulator tells callers apart by their key, and checks no signature.
+    let credential = format!(
+        "{}/20261201/{}/lambda/aws4_request",
+        variable("AWS_ACCESS_KEY_ID"),
+        variable("AWS_REGION")
+    );
+    let authorization =
+        format!("AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders=host, Signature=none");
+    let mut answer =
+        ureq::post(uri).header("authorization", authorization).send(event.to_string()).unwrap();
+    serde_json::from_str(&answer.body_mut().read_to_string().unwrap()).unwrap()
+}
+
 /// Schedules a job and expects the answer that it was stored.
 pub(crate) fn put(id: &str, spec: &Value) -> Value {
     let answer = call("PUT", &format!("/v1/jobs/{id}"), Some(spec));

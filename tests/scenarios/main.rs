@@ -11,6 +11,7 @@ mod holding;
 mod mutants;
 mod passing_on;
 mod reconcile;
+mod redrive;
 mod service;
 mod staging;
 mod units;

@@ -9,8 +9,11 @@ use futures::future::{Either, select};
 
 use spillway_app::accept_jobs::{Acceptor, Answer};
 use spillway_app::cancel_job::{CancelAnswer, cancel_job};
-use spillway_app::dispatch_jobs::{Circuits, DispatchReport, Dispatcher, Ending, IncomingMessage};
-use spillway_app::ports::{Clock, LeaseToken, QueueMessage, SettingsSource};
+use spillway_app::dispatch_jobs::{
+    Circuits, DeliveryFact, DispatchReport, Dispatcher, Ending, IncomingMessage,
+};
+use spillway_app::ports::{Clock, LeaseToken, PortError, QueueMessage, SettingsSource};
+use spillway_app::redrive_jobs::{RedriveReport, Redriver};
 use spillway_app::settings::{CurrentSettings, Settings};
 use spillway_app::stage_jobs::{Stager, StagingError, StagingReport};
 use spillway_domain::acceptance::{OnDifference, Submission};
@@ -20,6 +23,7 @@ use spillway_domain::pace::Pace;
 use spillway_domain::pack::{DueJob, Pack, packs};
 use spillway_domain::policy::Policy;
 use spillway_domain::precision::Lane;
+use spillway_domain::redrive::RedriveWindow;
 use spillway_domain::spec::JobSpec;
 use spillway_domain::staging::Lookahead;
 use spillway_domain::time::Instant;
@@ -140,6 +144,28 @@ impl Service {
         stager.stage_jobs(shards, &policy).await
     }
 
+    /// Puts failed jobs back, as an invocation of prefetch that has 50 s.
+    pub(crate) async fn redrive(&self, window_seconds: u32) -> Result<RedriveReport, PortError> {
+        let outside = &self.outside;
+        let redriver = Redriver {
+            rows: &outside.store,
+            queue: &outside.queue,
+            dead_letters: &outside.dead_letters,
+            clock: &outside.clock,
+            lookahead: self.lookahead,
+            shards: shards(8),
+            window: RedriveWindow::from_seconds(window_seconds).unwrap(),
+            deadline: outside.clock.now().plus_seconds(50),
+        };
+        redriver.redrive_jobs().await
+    }
+
+    /// Shows what the invocations of dispatch have told of their deliveries.
+    pub(crate) fn deliveries(&self) -> Vec<DeliveryFact> {
+        let reports = self.reports.borrow();
+        reports.iter().flat_map(|report| report.deliveries.clone()).collect()
+    }
+
     fn next_invocation(&self) -> u64 {
         self.invocations.set(self.invocations.get() + 1);
         self.invocations.get()
@@ -197,7 +223,7 @@ impl Service {
             claims: &self.outside.store,
             limiter: &self.outside.store,
             queue: &self.outside.queue,
-            dead_letters: &self.outside.dead_letters,
+            dead_letters: &self.outside.dead_letters.of(lane),
             channels: &self.outside.channel,
             clock: &clock,
             circuits: &self.circuits,

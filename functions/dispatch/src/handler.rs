@@ -133,9 +133,10 @@ fn response(failed_message_ids: Vec<String>) -> SqsBatchResponse {
 fn latenesses(report: &DispatchReport) -> Vec<Lateness> {
     let mut by_class: BTreeMap<(String, String), Vec<i64>> = BTreeMap::new();
     for fact in &report.deliveries {
+        let Some(millis) = fact.lateness_millis else { continue };
         let class = fact.class.as_ref().map_or("none", |class| class.as_str()).to_owned();
         let channel = fact.channel.as_str().to_owned();
-        by_class.entry((class, channel)).or_default().push(fact.lateness_millis);
+        by_class.entry((class, channel)).or_default().push(millis);
     }
     by_class
         .into_iter()

@@ -1,21 +1,25 @@
-//! The function behind the rule that fires every minute.
+//! The function behind the rule that fires every minute, and behind an operator's redrive.
 
 use lambda_runtime::{Error, LambdaEvent};
 use serde_json::Value;
 use spillway_app::ports::{
-    CatchUp, Clock, DueIndex, JobQueue, LeaseToken, QueueDepth, SettingsSource, StagingState,
-    StagingUnits,
+    CatchUp, Clock, DeadLetterQueues, DueIndex, JobQueue, LeaseToken, QueueDepth, Redrives,
+    SettingsSource, StagingState, StagingUnits,
 };
+use spillway_app::redrive_jobs::{RedriveReport, Redriver};
 use spillway_app::settings::CurrentSettings;
 use spillway_app::stage_jobs::{Stager, StagingReport};
 use spillway_aws::config::StagingConfig;
 use spillway_domain::pace::Pace;
+use spillway_domain::redrive::RedriveWindow;
 use spillway_domain::time::Instant;
 use spillway_telemetry::Summary;
 
+use crate::wire::{RedriveAnswer, redrive_window};
+
 /// The function with its ports.
 #[derive(Debug)]
-pub struct Prefetch<I, Q, D, S, C> {
+pub struct Prefetch<I, Q, D, S, R, L, C> {
     /// The due-minute index.
     pub index: I,
     /// The delay queues.
@@ -24,6 +28,10 @@ pub struct Prefetch<I, Q, D, S, C> {
     pub depth: D,
     /// The control table.
     pub control: S,
+    /// The jobs table, for a redrive.
+    pub rows: R,
+    /// The dead-letter queues, for a redrive.
+    pub dead_letters: L,
     /// The policy and the shard counts.
     pub settings: CurrentSettings<S>,
     /// The clock.
@@ -34,22 +42,63 @@ pub struct Prefetch<I, Q, D, S, C> {
     pub pace: Pace,
 }
 
-impl<I, Q, D, S, C> Prefetch<I, Q, D, S, C>
+impl<I, Q, D, S, R, L, C> Prefetch<I, Q, D, S, R, L, C>
 where
     I: DueIndex,
     Q: JobQueue,
     D: QueueDepth,
     S: StagingState + StagingUnits + CatchUp + SettingsSource,
+    R: Redrives,
+    L: DeadLetterQueues,
     C: Clock,
 {
-    /// Takes a tick. Its content does not matter: the watermark says what is to be staged.
+    /// Takes a tick, whose content does not matter: the watermark says what is to be staged. Or
+    /// takes an operator's request for a redrive, and answers what was done.
     ///
     /// # Errors
-    /// What kept it from staging everything; the next tick goes on from there.
-    pub async fn handle(&self, event: LambdaEvent<Value>) -> Result<(), Error> {
+    /// What kept it from staging everything; the next tick goes on from there. A request that is
+    /// refused, or what kept it from reading the dead-letter queues; the same request again goes on
+    /// from there.
+    pub async fn handle(&self, event: LambdaEvent<Value>) -> Result<Option<RedriveAnswer>, Error> {
         let deadline = i64::try_from(event.context.deadline).unwrap_or(i64::MAX);
-        let token = LeaseToken::of(event.context.request_id);
-        let report = self.stage(token, Instant::from_millis(deadline)).await?;
+        let deadline = Instant::from_millis(deadline);
+        match redrive_window(&event.payload)? {
+            Some(window) => Ok(Some(self.take_redrive(window, deadline).await?.into())),
+            None => {
+                self.take_tick(LeaseToken::of(event.context.request_id), deadline).await?;
+                Ok(None)
+            }
+        }
+    }
+
+    async fn take_redrive(
+        &self,
+        window: RedriveWindow,
+        deadline: Instant,
+    ) -> Result<RedriveReport, Error> {
+        let settings = self.settings.at(self.clock.now()).await?;
+        let redriver = Redriver {
+            rows: &self.rows,
+            queue: &self.queue,
+            dead_letters: &self.dead_letters,
+            clock: &self.clock,
+            lookahead: self.staging.lookahead,
+            shards: settings.shards.writers,
+            window,
+            deadline,
+        };
+        let report = redriver.redrive_jobs().await?;
+        Summary::of("prefetch")
+            .count("redriven", report.moved_count)
+            .count("redrive_dropped", report.dropped_count)
+            .count("redrive_left", report.left_count)
+            .count("redrive_unreadable", report.unreadable_count)
+            .write(self.clock.now());
+        Ok(report)
+    }
+
+    async fn take_tick(&self, token: LeaseToken, deadline: Instant) -> Result<(), Error> {
+        let report = self.stage(token, deadline).await?;
         Summary::of("prefetch")
             .count("staged_minutes", report.minutes_count)
             .count("staged", report.staged_count)

@@ -1,21 +1,17 @@
 //! Accepting jobs: each is created, rescheduled, found unchanged, or refused (R1 to R9).
 
 use std::collections::HashSet;
-use std::pin::pin;
 
-use futures::future::{self, Either};
 use futures::stream::{self, StreamExt};
 use spillway_domain::acceptance::{Acceptance, Refusal, Submission, acceptance, contract_at};
 use spillway_domain::bucket::ShardCount;
-use spillway_domain::job::{Generation, Job, State};
+use spillway_domain::job::{Generation, Job};
 use spillway_domain::name::JobId;
-use spillway_domain::pack::{DueJob, Pack, packs};
-use spillway_domain::precision::Lane;
 use spillway_domain::staging::Lookahead;
 use spillway_domain::time::Instant;
 
-use crate::ports::{Clock, Conditional, Intake, JobQueue, PortError, QueueMessage};
-use crate::send_messages::{PendingMessage, send_messages};
+use crate::direct_staging::DirectStaging;
+use crate::ports::{Clock, Conditional, Intake, JobQueue, PortError};
 
 /// How many jobs of one call are written at once: a full call of 500 takes eight rounds, and one
 /// function does not use up the 1,000 writes a second of a partition by itself.
@@ -170,59 +166,13 @@ impl<S: Intake, Q: JobQueue, C: Clock> Acceptor<'_, S, Q, C> {
 
     /// Sends the messages of the accepted jobs that are due soon, and tells whose was not sent.
     async fn stage_due_soon(&self, answers: &[Answer]) -> HashSet<JobId> {
-        // Read after the last write was answered: by this clock alone prefetch may have been there.
-        let now = self.clock.now();
-        let due_soon = answers.iter().filter_map(|answer| match answer {
-            Answer::Accepted(_, job) if self.is_due_soon(job, now) => Some(DueJob::of(job)),
+        let Self { queue, clock, lookahead, until, .. } = *self;
+        let accepted = answers.iter().filter_map(|answer| match answer {
+            Answer::Accepted(_, job) => Some(&**job),
             _ => None,
         });
-        let packs = packs(due_soon);
-        let mut unsent = packs.iter().flat_map(job_ids).collect();
-        if packs.is_empty() {
-            return unsent;
-        }
-        let (exact, movable) = packs.into_iter().partition(|pack| pack.key.lane == Lane::Exact);
-        let sending =
-            future::join(self.send(Lane::Exact, exact), self.send(Lane::Movable, movable));
-        let time_is_over = self.clock.sleep_until(self.until);
-        match future::select(pin!(sending), pin!(time_is_over)).await {
-            Either::Left(((exact, movable), _)) => {
-                unsent = exact.into_iter().chain(movable).collect();
-            }
-            Either::Right(_) => tracing::error!(jobs = unsent.len(), "the queues did not answer"),
-        }
-        unsent
+        DirectStaging { queue, clock, lookahead, until }.stage(accepted).await
     }
-
-    fn is_due_soon(&self, job: &Job, now: Instant) -> bool {
-        job.state == State::Scheduled
-            && job
-                .bucket
-                .is_some_and(|bucket| self.lookahead.is_staged_directly(bucket.minute, now))
-    }
-
-    /// Sends the packs of a lane and gives back the ids of those that were not sent.
-    async fn send(&self, lane: Lane, packs: Vec<Pack>) -> Vec<JobId> {
-        let pending = |pack: &Pack| PendingMessage {
-            message: QueueMessage::Release(pack.clone()),
-            release_at: pack.key.release_at,
-        };
-        let messages = packs.iter().map(pending).collect();
-        let answers = send_messages(self.queue, self.clock, lane, messages, self.until).await;
-        let mut unsent = Vec::new();
-        for (pack, answer) in packs.iter().zip(answers) {
-            if let Err(error) = answer {
-                let (lane, jobs) = (lane.as_str(), pack.entries.len());
-                tracing::error!(lane, jobs, ?error, "a pack was not sent");
-                unsent.extend(job_ids(pack));
-            }
-        }
-        unsent
-    }
-}
-
-fn job_ids(pack: &Pack) -> impl Iterator<Item = JobId> {
-    pack.entries.iter().map(|entry| entry.job_id.clone())
 }
 
 /// Says that a row was there and is not any more: its time to live ran out in between.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_sqs::types::BatchResultErrorEntry;
 use spillway_app::ports::PortError;
 
 /// A call that did not succeed, in one line. A batch hands it to each of its entries.
@@ -70,6 +71,16 @@ where
     };
     let what = summary(&error);
     CallError { call, what, source: Some(Arc::new(error)), is_transient }
+}
+
+/// Judges the failure of one entry of a batch that SQS took.
+pub(crate) fn refused_entry(call: &'static str, entry: &BatchResultErrorEntry) -> CallError {
+    let what = format!("{} {}", entry.code, entry.message.as_deref().unwrap_or_default());
+    if entry.sender_fault && !is_transient_code(&entry.code) {
+        CallError::permanent(call, what)
+    } else {
+        CallError::transient(call, what)
+    }
 }
 
 /// Turns the failure of `call` into the port's error.

@@ -34,6 +34,10 @@ pub mod variable {
     pub const QUEUE_URL: &str = "SPILLWAY_QUEUE_URL";
     /// That lane's dead-letter queue.
     pub const DEAD_LETTER_QUEUE_URL: &str = "SPILLWAY_DEAD_LETTER_QUEUE_URL";
+    /// The exact lane's dead-letter queue.
+    pub const EXACT_DEAD_LETTER_QUEUE_URL: &str = "SPILLWAY_EXACT_DEAD_LETTER_QUEUE_URL";
+    /// The movable lane's dead-letter queue.
+    pub const MOVABLE_DEAD_LETTER_QUEUE_URL: &str = "SPILLWAY_MOVABLE_DEAD_LETTER_QUEUE_URL";
     /// The time-out of the dispatch function itself.
     pub const FUNCTION_TIMEOUT_SECONDS: &str = "SPILLWAY_FUNCTION_TIMEOUT_SECONDS";
 }
@@ -85,6 +89,8 @@ pub struct PrefetchConfig {
     pub tables: Tables,
     /// Both queues.
     pub queues: QueueUrls,
+    /// Both dead-letter queues.
+    pub dead_letter_queues: QueueUrls,
     /// When a bucket is staged.
     pub staging: StagingConfig,
     /// How fast overdue jobs are released.
@@ -117,7 +123,7 @@ pub struct Tables {
     pub control: String,
 }
 
-/// The URLs of the delay queues.
+/// The URLs of a kind of queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueUrls {
     /// The exact lane's.
@@ -155,6 +161,7 @@ impl PrefetchConfig {
         Ok(Self {
             tables: lookup.tables()?,
             queues: lookup.queues()?,
+            dead_letter_queues: lookup.dead_letter_queues()?,
             staging: lookup.staging()?,
             pace: lookup.bounded(
                 variable::CATCH_UP_JOBS_PER_SECOND,
@@ -222,6 +229,12 @@ impl<L: Fn(&str) -> Option<String>> Environment<L> {
     fn queues(&self) -> Result<QueueUrls, ConfigError> {
         let (exact, movable) =
             (self.text(variable::EXACT_QUEUE_URL)?, self.text(variable::MOVABLE_QUEUE_URL)?);
+        Ok(QueueUrls { exact, movable })
+    }
+
+    fn dead_letter_queues(&self) -> Result<QueueUrls, ConfigError> {
+        let exact = self.text(variable::EXACT_DEAD_LETTER_QUEUE_URL)?;
+        let movable = self.text(variable::MOVABLE_DEAD_LETTER_QUEUE_URL)?;
         Ok(QueueUrls { exact, movable })
     }
 

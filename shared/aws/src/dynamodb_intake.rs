@@ -1,7 +1,6 @@
 //! Intake's side of the jobs table.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::AttributeValue;
 use spillway_app::ports::{ConditionalResult, Intake, PortError};
 use spillway_domain::job::{Generation, Job};
 use spillway_domain::name::JobId;
@@ -9,11 +8,9 @@ use spillway_domain::pack::PackEntry;
 use spillway_domain::time::Instant;
 
 use crate::attributes::{instant, number, ttl};
-use crate::call_error::port_error;
 use crate::dynamodb_row as row;
 use crate::expression::Expression;
 use crate::item;
-use crate::schema::job::JOB_ID;
 
 /// The jobs table, as intake uses it.
 #[derive(Clone, Debug)]
@@ -36,10 +33,7 @@ impl DynamoDbIntake {
 
 impl Intake for DynamoDbIntake {
     async fn read(&self, id: &JobId) -> Result<Option<Job>, PortError> {
-        let request = self.client.get_item().table_name(&self.table).consistent_read(true);
-        let request = request.key(JOB_ID, AttributeValue::S(id.as_str().to_owned()));
-        let answer = request.send().await.map_err(|error| port_error("GetItem", error))?;
-        answer.item.map(|item| row::job(item).map(|job| *job)).transpose()
+        row::read(&self.client, &self.table, id).await
     }
 
     async fn create(&self, job: &Job) -> ConditionalResult {

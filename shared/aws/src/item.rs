@@ -33,7 +33,8 @@ pub fn to_item(job: &Job) -> Item {
         .put_some(name::SENT_AT, job.sent_at.map(instant))
         .put_some(name::DELIVERED_AT, job.delivered_at.map(instant))
         .put_some(name::FINISHED_AT, job.finished_at.map(instant))
-        .put_some(name::REASON, job.reason.as_deref().map(text));
+        .put_some(name::REASON, job.reason.as_deref().map(text))
+        .put_some(name::REDRIVEN_AT, job.redriven_at.map(instant));
     with_contract(with_spec(row, &job.spec), &job.contract).finish()
 }
 
@@ -87,6 +88,7 @@ pub fn from_item(item: Item) -> Result<Job, ItemError> {
         delivered_at: row.optional_instant(name::DELIVERED_AT)?,
         finished_at: row.optional_instant(name::FINISHED_AT)?,
         reason: row.optional_text(name::REASON)?,
+        redriven_at: row.optional_instant(name::REDRIVEN_AT)?,
     })
 }
 

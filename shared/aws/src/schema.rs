@@ -65,11 +65,13 @@ pub mod job {
     pub const FINISHED_AT: &str = "finished_at";
     /// Why it failed, or why it was last tried again.
     pub const REASON: &str = "reason";
+    /// When it was last put back after it had failed, in milliseconds; absent when it never was.
+    pub const REDRIVEN_AT: &str = "redriven_at";
     /// When the row may be deleted, in whole seconds since the epoch; only once finished.
     pub const TTL: &str = "ttl";
 
     /// Every attribute that a row may have.
-    pub const ALL: [&str; 31] = [
+    pub const ALL: [&str; 32] = [
         JOB_ID,
         GENERATION,
         STATE,
@@ -100,6 +102,7 @@ pub mod job {
         DELIVERED_AT,
         FINISHED_AT,
         REASON,
+        REDRIVEN_AT,
         TTL,
     ];
 

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::operation::send_message_batch::SendMessageBatchOutput;
-use aws_sdk_sqs::types::{BatchResultErrorEntry, SendMessageBatchRequestEntry};
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use spillway_app::ports::{JobQueue, OutgoingMessage, PortError};
 use spillway_domain::precision::Lane;
 
-use crate::call_error::{CallError, call_error, is_transient_code};
+use crate::call_error::{CallError, call_error, refused_entry};
 use crate::config::QueueUrls;
 use crate::message;
 
@@ -94,19 +94,11 @@ fn entry(
 /// been taken.
 fn results_in_order(output: SendMessageBatchOutput, count: usize) -> Vec<Result<(), CallError>> {
     let taken = output.successful.into_iter().map(|entry| (entry.id, Ok(())));
-    let refused = output.failed.into_iter().map(|entry| (entry.id.clone(), Err(refusal(&entry))));
+    let refused =
+        output.failed.into_iter().map(|entry| (entry.id.clone(), Err(refused_entry(CALL, &entry))));
     let mut results: HashMap<_, _> = taken.chain(refused).collect();
     let unmentioned = || Err(CallError::transient(CALL, "the answer does not mention the entry"));
     (0..count)
         .map(|position| results.remove(&position.to_string()).unwrap_or_else(unmentioned))
         .collect()
-}
-
-fn refusal(entry: &BatchResultErrorEntry) -> CallError {
-    let what = format!("{} {}", entry.code, entry.message.as_deref().unwrap_or_default());
-    if entry.sender_fault && !is_transient_code(&entry.code) {
-        CallError::permanent(CALL, what)
-    } else {
-        CallError::transient(CALL, what)
-    }
 }

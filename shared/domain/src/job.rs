@@ -214,6 +214,8 @@ pub struct Job {
     pub finished_at: Option<Instant>,
     /// Why it failed, or why it was last tried again.
     pub reason: Option<String>,
+    /// When it was last put back after it had failed: its lateness is not the service's (R20).
+    pub redriven_at: Option<Instant>,
 }
 
 impl Job {
@@ -264,6 +266,7 @@ impl Job {
             delivered_at: None,
             finished_at: None,
             reason: None,
+            redriven_at: None,
         }
     }
 

@@ -28,6 +28,7 @@ pub mod precision;
 pub mod problem;
 pub mod rate;
 pub mod reconcile;
+pub mod redrive;
 pub mod spec;
 pub mod staging;
 pub mod time;

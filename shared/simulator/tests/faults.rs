@@ -21,6 +21,8 @@ fn assert_nothing_found(first: u64, seeds: u64) {
     assert_eq!(searched.runs, seeds);
     assert!(searched.counts.faults > 10 * seeds, "faults happen");
     assert!(searched.counts.delivered > seeds, "and jobs are delivered");
+    assert!(searched.counts.failed > seeds, "and fail");
+    assert!(searched.counts.redriven > seeds, "and are put back");
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub struct Outside {
     pub store: InMemoryStore,
     /// The delay queues.
     pub queue: InMemoryQueue,
-    /// The dead-letter queue.
+    /// The dead-letter queues.
     pub dead_letters: InMemoryDeadLetters,
     /// The channels.
     pub channel: InMemoryChannel,
@@ -49,7 +49,7 @@ impl Outside {
         Self {
             store: InMemoryStore::new(&clock, &faults),
             queue: InMemoryQueue::new(&clock, &faults),
-            dead_letters: InMemoryDeadLetters::new(&faults),
+            dead_letters: InMemoryDeadLetters::new(&clock, &faults),
             channel: InMemoryChannel::new(&clock, &faults),
             clock,
             faults,

@@ -3,8 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use spillway_app::ports::{
-    CatchUp, Claims, Clock as _, DueIndex, Intake, JobQueue, Limiter, PolicyStore, QueueDepth,
-    QueueMessage, SettingsSource, StagingState, StagingUnits,
+    CatchUp, Claims, Clock as _, DeadLetter, DeadLetterQueues, DeadLetters as _, DueIndex, Intake,
+    JobQueue, Limiter, PolicyStore, PortError, QueueDepth, QueueMessage, Redrives, SettingsSource,
+    StagingState, StagingUnits,
 };
 use spillway_domain::precision::Lane;
 use spillway_domain::time::Instant;
@@ -37,6 +38,10 @@ impl JobsTable for InMemory {
     }
 
     fn claims(&self) -> &impl Claims {
+        &self.outside.store
+    }
+
+    fn redrives(&self) -> &impl Redrives {
         &self.outside.store
     }
 
@@ -102,6 +107,14 @@ impl Queues for InMemory {
 
     fn depth(&self) -> &impl QueueDepth {
         &self.outside.queue
+    }
+
+    async fn send_letter(&self, lane: Lane, letter: &DeadLetter) -> Result<(), PortError> {
+        self.outside.dead_letters.of(lane).send(letter).await
+    }
+
+    fn dead_letter_queues(&self) -> &impl DeadLetterQueues {
+        &self.outside.dead_letters
     }
 
     async fn receive(&self, lane: Lane) -> Vec<QueueMessage> {
@@ -220,6 +233,8 @@ fn every_clause_is_in_its_list() {
         include_str!("../src/contract/pace.rs"),
         include_str!("../src/contract/policy.rs"),
         include_str!("../src/contract/queue.rs"),
+        include_str!("../src/contract/redrives.rs"),
+        include_str!("../src/contract/dead_letters.rs"),
     ];
     let clauses = parts.into_iter().flat_map(|part| {
         let after = part.split("pub async fn ").skip(1);

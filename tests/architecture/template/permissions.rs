@@ -13,7 +13,7 @@ type Calls = BTreeSet<&'static str>;
 type Grants = BTreeMap<String, BTreeSet<String>>;
 
 /// The adapters and the calls that they make.
-const ADAPTERS: [(&str, &[&str]); 9] = [
+const ADAPTERS: [(&str, &[&str]); 11] = [
     ("dynamodb_intake", &["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"]),
     ("dynamodb_claims", &["dynamodb:UpdateItem"]),
     ("dynamodb_due_index", &["dynamodb:Query"]),
@@ -23,11 +23,14 @@ const ADAPTERS: [(&str, &[&str]); 9] = [
     ("channel_sender", &["events:PutEvents", "sqs:SendMessage"]),
     ("sqs_queue_depth", &["sqs:GetQueueAttributes"]),
     ("dynamodb_limiter", &["dynamodb:UpdateItem"]),
+    ("dynamodb_redrives", &["dynamodb:GetItem", "dynamodb:UpdateItem"]),
+    ("sqs_dead_letter_queues", &["sqs:DeleteMessage", "sqs:ReceiveMessage"]),
 ];
 
 /// How a call looks in an adapter, and the action that it needs.
-const CALLS: [(&str, &str); 16] = [
+const CALLS: [(&str, &str); 18] = [
     (".get_item()", "dynamodb:GetItem"),
+    ("row::read(", "dynamodb:GetItem"),
     (".batch_get_item()", "dynamodb:BatchGetItem"),
     (".put_item()", "dynamodb:PutItem"),
     (".run_put(", "dynamodb:PutItem"),
@@ -42,6 +45,7 @@ const CALLS: [(&str, &str); 16] = [
     (".receive_message()", "sqs:ReceiveMessage"),
     (".get_queue_attributes()", "sqs:GetQueueAttributes"),
     (".delete_message()", "sqs:DeleteMessage"),
+    (".delete_message_batch()", "sqs:DeleteMessage"),
     (".put_events()", "events:PutEvents"),
 ];
 
@@ -77,8 +81,14 @@ fn each_function_is_wired_to_the_adapters_that_its_role_is_derived_from() {
         assert_eq!(adapters_of(function), expected, "{function}");
     };
     wired("intake", &["dynamodb_control", "dynamodb_intake", "sqs_job_queue"]);
-    let of_prefetch =
-        ["dynamodb_control", "dynamodb_due_index", "sqs_job_queue", "sqs_queue_depth"];
+    let of_prefetch = [
+        "dynamodb_control",
+        "dynamodb_due_index",
+        "dynamodb_redrives",
+        "sqs_dead_letter_queues",
+        "sqs_job_queue",
+        "sqs_queue_depth",
+    ];
     wired("prefetch", &of_prefetch);
     let of_dispatch = [
         "channel_sender",
@@ -114,10 +124,13 @@ fn intake_may_read_and_write_jobs_read_settings_and_send_to_both_lanes() {
 }
 
 #[test]
-fn prefetch_may_read_the_index_keep_its_state_and_send_to_both_lanes() {
+fn prefetch_may_read_the_index_keep_its_state_send_to_both_lanes_and_put_failed_jobs_back() {
     let send_and_measure = [ADAPTERS[4].1, ADAPTERS[7].1].concat();
     let prefetch = expected(&[
         ("${JobsTable.Arn}/index/due-minute", ADAPTERS[2].1),
+        ("JobsTable.Arn", ADAPTERS[8].1),
+        ("ExactDeadLetterQueue.Arn", ADAPTERS[9].1),
+        ("MovableDeadLetterQueue.Arn", ADAPTERS[9].1),
         ("ControlTable.Arn", ADAPTERS[3].1),
         ("ExactQueue.Arn", &send_and_measure),
         ("MovableQueue.Arn", &send_and_measure),

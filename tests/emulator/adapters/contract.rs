@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use spillway_app::ports::{
-    CatchUp, Claims, Clock as _, DueIndex, Intake, JobQueue, Limiter, PolicyStore, QueueDepth,
-    QueueMessage, SettingsSource, StagingState, StagingUnits,
+    CatchUp, Claims, Clock as _, DeadLetter, DeadLetterQueues, DeadLetters as _, DueIndex, Intake,
+    JobQueue, Limiter, PolicyStore, PortError, QueueDepth, QueueMessage, Redrives, SettingsSource,
+    StagingState, StagingUnits,
 };
 use spillway_aws::clients::Sdk;
 use spillway_aws::dynamodb_claims::DynamoDbClaims;
@@ -14,7 +15,10 @@ use spillway_aws::dynamodb_due_index::DynamoDbDueIndex;
 use spillway_aws::dynamodb_intake::DynamoDbIntake;
 use spillway_aws::dynamodb_limiter::DynamoDbLimiter;
 use spillway_aws::dynamodb_policy_store::DynamoDbPolicyStore;
+use spillway_aws::dynamodb_redrives::DynamoDbRedrives;
 use spillway_aws::message;
+use spillway_aws::sqs_dead_letter_queues::SqsDeadLetterQueues;
+use spillway_aws::sqs_dead_letters::SqsDeadLetters;
 use spillway_aws::sqs_job_queue::SqsJobQueue;
 use spillway_aws::sqs_queue_depth::SqsQueueDepth;
 use spillway_aws::system_clock::SystemClock;
@@ -34,12 +38,15 @@ async fn pause() {
 struct Adapters<'a> {
     intake: DynamoDbIntake,
     claims: DynamoDbClaims,
+    redrives: DynamoDbRedrives,
     index: DynamoDbDueIndex,
     control: DynamoDbControl,
     limiter: DynamoDbLimiter,
     policies: DynamoDbPolicyStore,
     queue: SqsJobQueue,
     depth: SqsQueueDepth,
+    letters: [SqsDeadLetters; 2],
+    letter_queues: SqsDeadLetterQueues,
     resources: &'a Resources,
     now: Instant,
 }
@@ -52,12 +59,16 @@ impl<'a> Adapters<'a> {
         Self {
             intake: DynamoDbIntake::new(client.clone(), &tables.jobs),
             claims: DynamoDbClaims::new(client.clone(), &tables.jobs),
+            redrives: DynamoDbRedrives::new(client.clone(), &tables.jobs),
             index: DynamoDbDueIndex::new(client.clone(), &tables.jobs),
             control: DynamoDbControl::new(client.clone(), &tables.control),
             limiter: DynamoDbLimiter::new(client.clone(), &tables.control),
             policies: DynamoDbPolicyStore::new(client, tables.clone()),
             queue: SqsJobQueue::new(sdk.queues(), resources.queues.clone()),
             depth: SqsQueueDepth::new(sdk.queues(), resources.queues.clone()),
+            letters: [&resources.dead_letters.exact, &resources.dead_letters.movable]
+                .map(|url| SqsDeadLetters::new(sdk.queues(), url)),
+            letter_queues: SqsDeadLetterQueues::new(sdk.queues(), resources.dead_letters.clone()),
             resources,
             now: SystemClock.now(),
         }
@@ -78,6 +89,10 @@ impl JobsTable for Adapters<'_> {
 
     fn claims(&self) -> &impl Claims {
         &self.claims
+    }
+
+    fn redrives(&self) -> &impl Redrives {
+        &self.redrives
     }
 
     fn index(&self) -> &impl DueIndex {
@@ -142,6 +157,18 @@ impl Queues for Adapters<'_> {
 
     fn depth(&self) -> &impl QueueDepth {
         &self.depth
+    }
+
+    async fn send_letter(&self, lane: Lane, letter: &DeadLetter) -> Result<(), PortError> {
+        let [exact, movable] = &self.letters;
+        match lane {
+            Lane::Exact => exact.send(letter).await,
+            Lane::Movable => movable.send(letter).await,
+        }
+    }
+
+    fn dead_letter_queues(&self) -> &impl DeadLetterQueues {
+        &self.letter_queues
     }
 
     async fn receive(&self, lane: Lane) -> Vec<QueueMessage> {

@@ -17,6 +17,7 @@ pub(super) struct Resources {
     pub(super) sdk: Sdk,
     pub(super) tables: Tables,
     pub(super) queues: QueueUrls,
+    pub(super) dead_letters: QueueUrls,
     suffix: String,
 }
 
@@ -28,15 +29,13 @@ impl Resources {
         );
         let sdk = Sdk::load().await;
         let suffix = suffix();
-        let queues = QueueUrls {
-            exact: create_queue(&sdk, &format!("exact-{suffix}")).await,
-            movable: create_queue(&sdk, &format!("movable-{suffix}")).await,
-        };
+        let queues = create_queues(&sdk, &suffix).await;
+        let dead_letters = create_queues(&sdk, &format!("dead-{suffix}")).await;
         let tables =
             Tables { jobs: format!("jobs-{suffix}"), control: format!("control-{suffix}") };
         create_jobs_table(&sdk, &tables.jobs).await;
         create_control_table(&sdk, &tables.control).await;
-        Self { sdk, tables, queues, suffix }
+        Self { sdk, tables, queues, dead_letters, suffix }
     }
 
     /// Gives a name that ends as all names of this test do.
@@ -48,8 +47,10 @@ impl Resources {
         for table in [&self.tables.jobs, &self.tables.control] {
             self.sdk.tables().delete_table().table_name(table).send().await.unwrap();
         }
-        for url in [&self.queues.exact, &self.queues.movable] {
-            self.sdk.queues().delete_queue().queue_url(url).send().await.unwrap();
+        for urls in [&self.queues, &self.dead_letters] {
+            for url in [&urls.exact, &urls.movable] {
+                self.sdk.queues().delete_queue().queue_url(url).send().await.unwrap();
+            }
         }
     }
 
@@ -84,6 +85,14 @@ fn suffix() -> String {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     format!("{:x}-{:x}-{count}", std::process::id(), since_epoch.as_micros())
+}
+
+/// Makes a queue for each lane.
+async fn create_queues(sdk: &Sdk, suffix: &str) -> QueueUrls {
+    QueueUrls {
+        exact: create_queue(sdk, &format!("exact-{suffix}")).await,
+        movable: create_queue(sdk, &format!("movable-{suffix}")).await,
+    }
 }
 
 async fn create_queue(sdk: &Sdk, name: &str) -> String {

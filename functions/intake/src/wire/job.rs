@@ -47,6 +47,8 @@ pub(crate) struct JobAnswer<'a> {
     created_at: String,
     accepted_at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    redriven_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     sent_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     delivered_at: Option<String>,
@@ -86,6 +88,7 @@ impl<'a> JobAnswer<'a> {
             maybe_sent: job.maybe_sent.then_some(true),
             created_at: written(job.created_at),
             accepted_at: written(job.accepted_at),
+            redriven_at: job.redriven_at.map(written),
             sent_at: job.sent_at.map(written),
             delivered_at: job.delivered_at.map(written),
             finished_at: job.finished_at.map(written),

@@ -58,7 +58,10 @@ impl<P: DispatchPorts> Dispatcher<'_, P> {
         let fact = |ending| DeliveryFact {
             class: job.spec.class.clone(),
             channel: job.spec.channel.clone(),
-            lateness_millis: delivered_at.millis_since(job.due_at.max(job.accepted_at)),
+            lateness_millis: job
+                .redriven_at
+                .is_none()
+                .then(|| delivered_at.millis_since(job.due_at.max(job.accepted_at))),
             maybe_twice: job.maybe_sent,
             ending,
         };

@@ -54,8 +54,9 @@ pub struct DeliveryFact {
     pub class: Option<ClassName>,
     /// Its channel.
     pub channel: ChannelName,
-    /// `delivered_at − max(due_at, accepted_at)`, in milliseconds.
-    pub lateness_millis: i64,
+    /// `delivered_at − max(due_at, accepted_at)`, in milliseconds; none for a job that had failed
+    /// and was put back, whose lateness is not the service's.
+    pub lateness_millis: Option<i64>,
     /// An earlier send of it was never answered, so that the channel may have had it before.
     pub maybe_twice: bool,
     /// How the delivery was recorded.

@@ -5,6 +5,7 @@
 
 mod channels;
 mod clock;
+mod dead_letters;
 mod index;
 mod limiter;
 mod queue;
@@ -17,16 +18,18 @@ use std::error::Error;
 
 pub use channels::{ChannelSender, DELIVERIES_MAX, Delivery};
 pub use clock::Clock;
+pub use dead_letters::{DeadLetter, DeadLetterQueues, DeadLetters, Receipt, ReceivedLetter};
 pub use index::{DueIndex, DuePage, PageKey};
 pub use limiter::Limiter;
 pub use queue::{
-    BATCH_BYTES_MAX, BATCH_MESSAGES_MAX, DeadLetter, DeadLetters, JobQueue, OutgoingMessage,
-    QueueDepth, QueueMessage,
+    BATCH_BYTES_MAX, BATCH_MESSAGES_MAX, JobQueue, OutgoingMessage, QueueDepth, QueueMessage,
 };
 pub use settings::{PolicyStore, SettingsSource, StoredPolicy};
 pub use staging_state::{StagingState, Versioned};
 pub use staging_units::{CatchUp, Checkpoint, LeaseToken, Leased, Progress, StagingUnits};
-pub use store::{Claims, Conditional, ConditionalResult, FailedBy, Failure, Intake, NextAttempt};
+pub use store::{
+    Claims, Conditional, ConditionalResult, FailedBy, Failure, Intake, NextAttempt, Redrives,
+};
 
 /// A call to the outside that did not succeed.
 #[derive(Debug, thiserror::Error)]

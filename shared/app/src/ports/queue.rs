@@ -1,6 +1,5 @@
 use spillway_domain::attempt::DeliveryRecord;
-use spillway_domain::job::Generation;
-use spillway_domain::name::{ChannelName, ClassName, JobId};
+use spillway_domain::name::ChannelName;
 use spillway_domain::pack::Pack;
 use spillway_domain::precision::Lane;
 use spillway_domain::time::Instant;
@@ -63,29 +62,4 @@ pub trait QueueDepth: Send + Sync {
     /// Counts about how many messages of a lane could be received and are not: those that wait for
     /// a dispatcher, not the delayed ones and not those in flight. Eventually consistent.
     fn waiting_count(&self, lane: Lane) -> impl Future<Output = Result<u64, PortError>> + Send;
-}
-
-/// What the dead-letter queue is told of a failed job: enough to find it and put it back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeadLetter {
-    /// The job.
-    pub job_id: JobId,
-    /// The life that failed.
-    pub generation: Generation,
-    /// Its channel.
-    pub channel: ChannelName,
-    /// Its class, when it has one.
-    pub class: Option<ClassName>,
-    /// How often it was tried.
-    pub attempts: u32,
-    /// What the channel said last.
-    pub reason: String,
-    /// When it failed.
-    pub failed_at: Instant,
-}
-
-/// The dead-letter queue of a dispatch deployment.
-pub trait DeadLetters: Send + Sync {
-    /// Sends an entry.
-    fn send(&self, letter: &DeadLetter) -> impl Future<Output = Result<(), PortError>> + Send;
 }

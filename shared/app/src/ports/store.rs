@@ -151,3 +151,14 @@ pub trait Claims: Send + Sync {
         bucket: Bucket,
     ) -> impl Future<Output = ConditionalResult> + Send;
 }
+
+/// What redrive does with the jobs table.
+pub trait Redrives: Send + Sync {
+    /// Reads a row, consistently.
+    fn row(&self, id: &JobId) -> impl Future<Output = Result<Option<Job>, PortError>> + Send;
+
+    /// Puts a job back: `job`'s `release_at`, `bucket`, `expires_at` and `redriven_at`;
+    /// `scheduled`, no attempts, no token, no `finished_at`, no TTL. Condition: `failed`, and of
+    /// `job`'s generation.
+    fn redrive(&self, job: &Job) -> impl Future<Output = ConditionalResult> + Send;
+}

@@ -18,6 +18,8 @@ fn environment() -> HashMap<String, String> {
         ("SPILLWAY_LANE", "movable"),
         ("SPILLWAY_QUEUE_URL", "http://queue/movable"),
         ("SPILLWAY_DEAD_LETTER_QUEUE_URL", "http://queue/dead"),
+        ("SPILLWAY_EXACT_DEAD_LETTER_QUEUE_URL", "http://queue/exact-dead"),
+        ("SPILLWAY_MOVABLE_DEAD_LETTER_QUEUE_URL", "http://queue/movable-dead"),
         ("SPILLWAY_FUNCTION_TIMEOUT_SECONDS", "60"),
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
@@ -42,6 +44,8 @@ fn each_function_reads_what_it_needs() {
     let prefetch = PrefetchConfig::read(lookup).unwrap();
     assert_eq!(Some(prefetch.pace), Pace::from_jobs_per_second(5_000));
     assert_eq!((prefetch.tables.jobs, prefetch.tables.control), ("jobs".into(), "control".into()));
+    assert_eq!(prefetch.dead_letter_queues.exact, "http://queue/exact-dead");
+    assert_eq!(prefetch.dead_letter_queues.movable, "http://queue/movable-dead");
     let dispatch = DispatchConfig::read(lookup).unwrap();
     assert_eq!((dispatch.lane, dispatch.staging.shard_count.get()), (Lane::Movable, 64));
     assert_eq!(Some(dispatch.staging.lookahead), Lookahead::from_seconds(300));
@@ -52,7 +56,13 @@ fn each_function_reads_what_it_needs() {
 fn a_missing_or_empty_variable_is_named() {
     for name in environment().keys() {
         let with_it_empty = dispatch_with(&[(name, "")]);
-        let of_others = ["EXACT_QUEUE_URL", "MOVABLE_QUEUE_URL", "CATCH_UP_JOBS_PER_SECOND"];
+        let of_others = [
+            "EXACT_QUEUE_URL",
+            "MOVABLE_QUEUE_URL",
+            "EXACT_DEAD_LETTER_QUEUE_URL",
+            "MOVABLE_DEAD_LETTER_QUEUE_URL",
+            "CATCH_UP_JOBS_PER_SECOND",
+        ];
         if of_others.iter().any(|other| name.ends_with(other)) {
             assert!(
                 with_it_empty.is_ok(),

@@ -1,9 +1,12 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use spillway_app::ports::{Claims, Conditional, FailedBy, Failure, Intake, NextAttempt, PortError};
+use spillway_app::ports::{
+    Claims, Conditional, FailedBy, Failure, Intake, NextAttempt, PortError, Redrives,
+};
 use spillway_aws::dynamodb_claims::DynamoDbClaims;
 use spillway_aws::dynamodb_intake::DynamoDbIntake;
+use spillway_aws::dynamodb_redrives::DynamoDbRedrives;
 use spillway_aws::item::{Item, to_item};
 use spillway_aws::schema;
 use spillway_domain::attempt::DeliveryRecord;
@@ -90,7 +93,7 @@ async fn every_write() -> Vec<Call> {
     let (entry, token) = (sample::entry(&job), sample::token());
     let run_out = refused(Some(&claimed_by("another", -2)));
     let script =
-        Script::new([vec![done(); 3], vec![run_out, answered(&job)], vec![done(); 8]].concat());
+        Script::new([vec![done(); 3], vec![run_out, answered(&job)], vec![done(); 10]].concat());
     let (intake, claims) = (intake(&script), claims(&script));
     intake.create(&job).await.unwrap();
     intake.reschedule(&job, Generation::from_number(1)).await.unwrap();
@@ -105,6 +108,10 @@ async fn every_write() -> Vec<Call> {
     claims.record_failed(&entry, &failure(by)).await.unwrap();
     claims.record_expired(&entry, NINE, at(60)).await.unwrap();
     claims.return_to_table(&entry, at(300), sample::bucket()).await.unwrap();
+    let redrives = DynamoDbRedrives::new(script.sdk().tables(), "jobs");
+    redrives.redrive(&job).await.unwrap();
+    let expiring = Job { expires_at: Some(at(60)), redriven_at: Some(NINE), ..job };
+    redrives.redrive(&expiring).await.unwrap();
     script.calls()
 }
 

@@ -1,8 +1,11 @@
 use serde_json::{Value, json};
 use spillway_app::ports::{
-    DeadLetter, DeadLetters, JobQueue, OutgoingMessage, PortError, QueueDepth, QueueMessage,
+    DeadLetter, DeadLetterQueues, DeadLetters, JobQueue, OutgoingMessage, PortError, QueueDepth,
+    QueueMessage, Receipt, ReceivedLetter,
 };
 use spillway_aws::config::QueueUrls;
+use spillway_aws::message::dead_letter_to_json;
+use spillway_aws::sqs_dead_letter_queues::SqsDeadLetterQueues;
 use spillway_aws::sqs_dead_letters::SqsDeadLetters;
 use spillway_aws::sqs_job_queue::SqsJobQueue;
 use spillway_aws::sqs_queue_depth::SqsQueueDepth;
@@ -203,6 +206,46 @@ async fn a_dead_letter_that_was_not_taken_is_an_error() {
     let script = Script::new(vec![Reply::Broken; 4]);
     let letters = SqsDeadLetters::new(script.sdk().queues(), "http://q/dead");
     assert!(is_transient(&letters.send(&letter()).await));
+}
+
+fn dead_letter_queues(script: &Script) -> SqsDeadLetterQueues {
+    SqsDeadLetterQueues::new(script.sdk().queues(), urls())
+}
+
+#[tokio::test]
+async fn dead_letters_are_received_with_what_deletes_them_and_what_is_none_is_told() {
+    let message = |body: &str, receipt: &str| json!({ "Body": body, "ReceiptHandle": receipt });
+    let messages = [message(&dead_letter_to_json(&letter()), "r1"), message("{}", "r2")];
+    let script = Script::new([Reply::Json(200, json!({ "Messages": messages }))]);
+    let received = dead_letter_queues(&script).receive(Lane::Movable, 55).await.unwrap();
+    let [first, second] = [(Some(letter()), "r1"), (None, "r2")]
+        .map(|(letter, receipt)| ReceivedLetter { letter, receipt: Receipt::new(receipt) });
+    assert_eq!(received, [first, second]);
+    let body = script.only_body();
+    assert_eq!(
+        (&body["QueueUrl"], &body["VisibilityTimeout"]),
+        (&json!("http://q/movable"), &json!(55))
+    );
+    assert_eq!((&body["MaxNumberOfMessages"], &body["WaitTimeSeconds"]), (&json!(10), &json!(1)));
+}
+
+#[tokio::test]
+async fn a_dead_letter_that_was_not_deleted_is_an_error() {
+    let receipts = ["r1", "r2"].map(Receipt::new);
+    let answer = |failed: Value| Reply::Json(200, json!({ "Successful": [], "Failed": failed }));
+    let script = Script::new([answer(json!([]))]);
+    dead_letter_queues(&script).delete(Lane::Exact, &receipts).await.unwrap();
+    let entries = &script.only_body()["Entries"];
+    assert_eq!(entries[1], json!({ "Id": "1", "ReceiptHandle": "r2" }));
+
+    let script = Script::new([answer(json!([refused("1", "InternalError", false)]))]);
+    assert!(is_transient(&dead_letter_queues(&script).delete(Lane::Exact, &receipts).await));
+    let script = Script::new([answer(json!([refused("1", "AccessDenied", true)]))]);
+    assert!(is_permanent(&dead_letter_queues(&script).delete(Lane::Exact, &receipts).await));
+    let script = Script::new([answer(json!([refused("1", "ReceiptHandleIsInvalid", true)]))]);
+    // It was deleted before.
+    dead_letter_queues(&script).delete(Lane::Exact, &receipts).await.unwrap();
+    dead_letter_queues(&Script::new([])).delete(Lane::Exact, &[]).await.unwrap();
 }
 
 fn waiting(count: &str) -> Value {

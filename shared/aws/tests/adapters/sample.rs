@@ -132,6 +132,7 @@ pub(crate) fn jobs() -> impl Strategy<Value = Job> {
         option::of(instants()),
         option::of(".{0,40}"),
         instants(),
+        option::of(instants()),
     );
     (identity, asked, times, held, ends).prop_map(|(identity, asked, times, held, ends)| Job {
         id: identity.0,
@@ -153,5 +154,6 @@ pub(crate) fn jobs() -> impl Strategy<Value = Job> {
         finished_at: ends.2,
         reason: ends.3,
         accepted_at: ends.4,
+        redriven_at: ends.5,
     })
 }

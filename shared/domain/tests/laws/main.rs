@@ -17,6 +17,7 @@ mod pack;
 mod policy;
 mod precision;
 mod reconcile;
+mod redrive;
 mod shard;
 mod staging;
 mod time;

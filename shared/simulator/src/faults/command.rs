@@ -93,10 +93,12 @@ pub fn repeat_command(seed: u64, mutant: Option<Mutant>) -> String {
 }
 
 fn as_text(searched: &Searched, failure: Option<&Failure>) -> String {
-    let Counts { accepted, delivered, cancelled, expired, failed, twice, faults } = searched.counts;
+    let Counts { accepted, delivered, cancelled, expired, failed, redriven, twice, faults } =
+        searched.counts;
     let mut lines = vec![format!(
         "{} runs, {faults} faults: {accepted} jobs accepted = {delivered} delivered + {cancelled} \
-         cancelled + {expired} expired + {failed} failed; {twice} arrived twice, with a cause",
+         cancelled + {expired} expired + {failed} failed; {redriven} redriven; {twice} arrived twice, \
+         with a cause",
         searched.runs
     )];
     match failure {
@@ -153,6 +155,7 @@ fn as_json(
         "cancelled": counts.cancelled,
         "expired": counts.expired,
         "failed": counts.failed,
+        "redriven": counts.redriven,
         "arrived_twice": counts.twice,
         "failure": failure,
     })

@@ -1,9 +1,11 @@
 //! The outside's part: what becomes of each call, message, index entry and delivery.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use spillway_app::ports::{Clock as _, Delivery, OutgoingMessage, QueueMessage};
 use spillway_domain::job::Job;
 use spillway_domain::limiter::TokenLease;
-use spillway_domain::name::ChannelName;
+use spillway_domain::name::{ChannelName, JobId};
 use spillway_domain::precision::Lane;
 use spillway_domain::time::Instant;
 use spillway_testkit::{CallFate, Dice, Fate, Fault, Operation, Reply};
@@ -48,6 +50,8 @@ const OF_DELIVERIES: [Kind; 6] = [
 pub(super) struct Drawn {
     pub(super) scene: Scene,
     pub(super) began_at: Instant,
+    /// How channels take the first deliveries of some jobs, whatever else goes wrong.
+    pub(super) refusals: BTreeMap<JobId, VecDeque<Reply>>,
 }
 
 impl Drawn {
@@ -128,6 +132,11 @@ impl Fate for Drawn {
     }
 
     fn of_delivery(&mut self, delivery: &Delivery) -> Option<Reply> {
+        let refusals = self.refusals.get_mut(&delivery.job_id);
+        if let Some(reply) = refusals.and_then(VecDeque::pop_front) {
+            self.scene.ledger().reached_channel(delivery, reply);
+            return Some(reply);
+        }
         let mut chance = self.scene.chance();
         let (place, mut dice) = chance.next(DELIVERY, delivery.job_id.as_str());
         let kind = chance.draw(&OF_DELIVERIES, place, &mut dice);

@@ -51,11 +51,13 @@ const PORTS: [&[Operation]; 7] = [
         Operation::RecordFailed,
         Operation::RecordExpired,
         Operation::ReturnToTable,
+        Operation::Row,
+        Operation::Redrive,
     ],
     &[Operation::Page],
     &[Operation::Watermark, Operation::AdvanceWatermark, Operation::Visits, Operation::WriteVisits],
     &[Operation::SendBatch],
-    &[Operation::SendDeadLetter],
+    &[Operation::SendDeadLetter, Operation::ReceiveDeadLetters, Operation::DeleteDeadLetters],
     &[Operation::SendDeliveries],
 ];
 

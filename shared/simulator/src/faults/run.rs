@@ -1,13 +1,15 @@
 //! One run: a workload under its faults, then a quiet time, then the reckoning.
 
 use std::cell::Cell;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use spillway_app::ports::{Clock as _, StagingState as _};
+use spillway_domain::name::JobId;
 use spillway_domain::precision::Lane;
 use spillway_domain::staging::{LOOKAHEAD_SECONDS_MIN, Lookahead};
-use spillway_testkit::build::channel;
-use spillway_testkit::{Dice, Driver, Outside, Quirks};
+use spillway_testkit::build::{channel, job_id};
+use spillway_testkit::{Dice, Driver, Outside, Quirks, Reply};
 
 use super::chance::{Chance, Filter};
 use super::fate::Drawn;
@@ -67,7 +69,7 @@ pub(super) fn present_seed() -> u64 {
 pub fn run(case: &Case) -> Outcome {
     SEED.set(case.seed);
     let mut dice = Dice::from_seed(case.seed);
-    let workload = Workload::drawn(&mut dice, case.seed);
+    let workload = Workload::drawn(&mut dice, case.seed).with_failures(case.seed);
     let mut mix = Mix::drawn(&mut dice);
     if workload.rate.is_some() {
         mix.fit_to_rate(RATED_SKEW_MILLIS);
@@ -88,20 +90,33 @@ pub fn run(case: &Case) -> Outcome {
     let letters = outside.dead_letters.clone();
     let ledger = Ledger::new(workload.began_at, lookahead, letters, &stack.policy, case.is_traced);
     let scene = Scene::new(&outside.clock, chance, ledger);
-    outside.faults.decided_by(Drawn { scene: scene.clone(), began_at: workload.began_at });
+    let name = format!("s{}", case.seed);
+    outside.faults.decided_by(Drawn {
+        scene: scene.clone(),
+        began_at: workload.began_at,
+        refusals: refusals(&workload, &name),
+    });
     let service = Service {
         outside: outside.clone(),
         scene: scene.clone(),
         stack: Rc::new(stack),
         spawner: driver.spawner(),
         mutant: case.mutant,
-        name: format!("s{}", case.seed),
+        name,
         invocations: Rc::default(),
         circuits: Rc::default(),
     };
     service.start(workload.calls.clone(), &case.filter);
     drive(&mut driver, &outside, &scene, &workload);
     reckon(&outside, &scene, workload.job_count)
+}
+
+/// Tells by their ids how channels take the first deliveries of jobs.
+fn refusals(workload: &Workload, name: &str) -> BTreeMap<JobId, VecDeque<Reply>> {
+    let refusals = workload.refusals.iter();
+    refusals
+        .map(|(number, replies)| (job_id(format!("{name}-{number}")), replies.clone().into()))
+        .collect()
 }
 
 fn stack(workload: &Workload) -> Stack {

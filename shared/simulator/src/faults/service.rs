@@ -11,6 +11,8 @@ use spillway_app::dispatch_jobs::Circuits;
 use spillway_app::ports::Clock as _;
 use spillway_domain::name::JobId;
 use spillway_domain::precision::Lane;
+use spillway_domain::redrive::RedriveWindow;
+use spillway_domain::spec::JobSpec;
 use spillway_domain::time::Minute;
 use spillway_testkit::build::job_id;
 use spillway_testkit::{
@@ -177,7 +179,11 @@ impl Service {
             let (answer, answered) = oneshot::channel();
             let (service, what) = (self.clone(), call.what.clone());
             self.spawner.spawn(async move {
-                let is_answered = service.intake(what).await;
+                let is_answered = match what {
+                    What::Accept(jobs) => service.intake_accepts(jobs).await,
+                    What::Cancel(number) => service.intake_cancels(number).await,
+                    What::Redrive(window) => service.redrive(window).await,
+                };
                 // A caller that waits no longer is not told.
                 answer.send(is_answered).ok();
             });
@@ -190,27 +196,42 @@ impl Service {
         }
     }
 
-    /// Is one invocation of intake; tells whether everything was answered for good.
-    async fn intake(&self, what: What) -> bool {
+    /// Is one invocation of intake that is handed jobs; tells whether everything was answered for
+    /// good.
+    async fn intake_accepts(&self, jobs: Vec<(usize, JobSpec)>) -> bool {
+        self.intake(async |user: &User, ports: &SeenPorts| self.accept(user, ports, jobs).await)
+            .await
+    }
+
+    /// Is one invocation of intake that is to cancel a job; tells whether it was answered for good.
+    async fn intake_cancels(&self, number: usize) -> bool {
+        let id = self.id(number);
+        self.intake(async |_: &User, ports: &SeenPorts| self.cancel(ports, &id).await).await
+    }
+
+    async fn intake(&self, run: impl AsyncFnOnce(&User, &SeenPorts) -> bool) -> bool {
         let life = Life::drawn(&self.scene, "intake");
         let user = self.user(life);
         let ports = self.ports(&user, "intake");
         let timeout_at = self.outside.clock.now().plus_seconds(world::INTAKE_SECONDS);
-        let run = async {
-            match what {
-                What::Accept(jobs) => self.accept(&user, &ports, jobs).await,
-                What::Cancel(number) => self.cancel(&ports, &self.id(number)).await,
-            }
-        };
-        life.live(&user, timeout_at, run).await.unwrap_or(false)
+        life.live(&user, timeout_at, run(&user, &ports)).await.unwrap_or(false)
     }
 
-    async fn accept(
-        &self,
-        user: &User,
-        ports: &SeenPorts,
-        jobs: Vec<(usize, spillway_domain::spec::JobSpec)>,
-    ) -> bool {
+    /// Is one invocation of prefetch that an operator asked for; tells whether it was answered.
+    async fn redrive(&self, window: RedriveWindow) -> bool {
+        let function = "redrive";
+        let life = Life::drawn(&self.scene, function);
+        let user = self.user(life);
+        let ports = self.ports(&user, function);
+        self.scene.ledger().note(|| format!("redrive by {}", user.invocation));
+        let timeout_at = self.outside.clock.now().plus_seconds(world::PREFETCH_SECONDS);
+        let run = world::redrive(&ports, &self.stack, window);
+        let report = life.live(&user, timeout_at, run).await;
+        self.scene.ledger().note(|| format!("redrive by {}: {report:?}", user.invocation));
+        matches!(report, Some(Ok(_)))
+    }
+
+    async fn accept(&self, user: &User, ports: &SeenPorts, jobs: Vec<(usize, JobSpec)>) -> bool {
         let began_at = user.clock.now();
         let jobs = jobs.into_iter().map(|(number, spec)| (self.id(number), spec)).collect();
         let answers = world::accept(ports, &self.stack, jobs).await;
@@ -244,6 +265,7 @@ fn watched<P>(inner: P, user: &User) -> Watched<P> {
 /// Leaves out the jobs that do not take part.
 fn filtered(mut call: Call, filter: &Filter) -> Option<Call> {
     match &mut call.what {
+        What::Redrive(_) => Some(call),
         What::Cancel(number) => filter.has_job(*number).then_some(call),
         What::Accept(jobs) => {
             jobs.retain(|(number, _)| filter.has_job(*number));

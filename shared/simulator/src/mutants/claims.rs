@@ -1,7 +1,8 @@
-//! Dispatch's writes, with mistakes.
+//! Dispatch's and redrive's writes, with mistakes.
 
 use spillway_app::ports::{
     Claims, Conditional, ConditionalResult, DeadLetters as _, FailedBy, Failure, NextAttempt,
+    PortError, Redrives,
 };
 use spillway_domain::attempt::DeliveryRecord;
 use spillway_domain::bucket::Bucket;
@@ -16,7 +17,7 @@ use spillway_testkit::InMemoryStore;
 use super::{Mutant, Mutated};
 
 impl Mutated<InMemoryStore> {
-    fn row(&self, id: &JobId) -> Option<Job> {
+    fn stored(&self, id: &JobId) -> Option<Job> {
         self.site.tables.job(id.as_str())
     }
 
@@ -32,7 +33,7 @@ impl Mutated<InMemoryStore> {
     /// Leaves out of a claim's condition what the mistake forgets.
     fn request(&self, request: &ClaimRequest) -> ClaimRequest {
         let mut request = ClaimRequest { token: self.token(&request.token), ..request.clone() };
-        let Some(row) = self.row(&request.entry.job_id) else { return request };
+        let Some(row) = self.stored(&request.entry.job_id) else { return request };
         if self.site.makes(Mutant::ClaimWithoutGeneration) {
             request.entry.generation = row.generation;
         }
@@ -50,7 +51,7 @@ impl Mutated<InMemoryStore> {
     pub(super) fn keep_token(&self, id: &JobId, held: Option<Claim>) {
         if self.site.makes(Mutant::RetryKeepsToken)
             && held.is_some()
-            && let Some(row) = self.row(id)
+            && let Some(row) = self.stored(id)
             && row.state != State::Claimed
             && row.claim.is_none()
         {
@@ -60,7 +61,7 @@ impl Mutated<InMemoryStore> {
 
     /// Tells whether a holder's write goes through although its condition does not hold.
     fn is_forced(&self, id: &JobId, token: &ClaimToken) -> Option<Job> {
-        let row = self.row(id)?;
+        let row = self.stored(id)?;
         let shows_token = row.claim.as_ref().is_some_and(|claim| claim.token == *token);
         let is_forced = self.site.makes(Mutant::HolderWritesUnconditional)
             || self.site.makes(Mutant::RetryKeepsToken) && shows_token;
@@ -92,7 +93,7 @@ impl Claims for Mutated<InMemoryStore> {
 
     async fn give_back(&self, entry: &PackEntry, token: &ClaimToken) -> ConditionalResult {
         let token = self.token(token);
-        let held = self.row(&entry.job_id).and_then(|row| row.claim);
+        let held = self.stored(&entry.job_id).and_then(|row| row.claim);
         let answer = self.inner.give_back(entry, &token).await;
         self.keep_token(&entry.job_id, held);
         if matches!(answer, Ok(Conditional::Refused(_)))
@@ -112,7 +113,7 @@ impl Claims for Mutated<InMemoryStore> {
         next: &NextAttempt,
     ) -> ConditionalResult {
         let token = self.token(token);
-        let held = self.row(&entry.job_id).and_then(|row| row.claim);
+        let held = self.stored(&entry.job_id).and_then(|row| row.claim);
         let answer = self.inner.retry(entry, &token, next).await;
         self.keep_token(&entry.job_id, held);
         if matches!(answer, Ok(Conditional::Refused(_)))
@@ -164,5 +165,15 @@ impl Claims for Mutated<InMemoryStore> {
         bucket: Bucket,
     ) -> ConditionalResult {
         self.inner.return_to_table(entry, release_at, bucket).await
+    }
+}
+
+impl Redrives for Mutated<InMemoryStore> {
+    async fn row(&self, id: &JobId) -> Result<Option<Job>, PortError> {
+        self.inner.row(id).await
+    }
+
+    async fn redrive(&self, job: &Job) -> ConditionalResult {
+        self.inner.redrive(job).await
     }
 }

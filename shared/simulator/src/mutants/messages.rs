@@ -3,7 +3,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use spillway_app::ports::{
-    Clock as _, DeadLetter, DeadLetters, JobQueue, OutgoingMessage, PortError, QueueDepth,
+    Clock as _, DeadLetter, DeadLetterQueues, DeadLetters, JobQueue, OutgoingMessage, PortError,
+    QueueDepth, Receipt, ReceivedLetter,
 };
 use spillway_domain::name::JobId;
 use spillway_domain::precision::Lane;
@@ -57,6 +58,25 @@ impl DeadLetters for Mutated<InMemoryDeadLetters> {
             return Ok(());
         }
         self.inner.send(letter).await
+    }
+}
+
+impl DeadLetterQueues for Mutated<InMemoryDeadLetters> {
+    async fn receive(
+        &self,
+        lane: Lane,
+        hidden_seconds: u32,
+    ) -> Result<Vec<ReceivedLetter>, PortError> {
+        let received = self.inner.receive(lane, hidden_seconds).await?;
+        if self.site.makes(Mutant::EntryDeletedFirst) {
+            let receipts: Vec<_> = received.iter().map(|it| it.receipt.clone()).collect();
+            self.inner.delete(lane, &receipts).await?;
+        }
+        Ok(received)
+    }
+
+    async fn delete(&self, lane: Lane, receipts: &[Receipt]) -> Result<(), PortError> {
+        self.inner.delete(lane, receipts).await
     }
 }
 

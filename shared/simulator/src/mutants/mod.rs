@@ -67,6 +67,8 @@ mutants! {
     LeaseAfterClaim = "lease-after-claim",
     /// Movable work leases as exact work does, its reserve included.
     MovableFromReserve = "movable-from-reserve",
+    /// A redrive deletes an entry as it receives it.
+    EntryDeletedFirst = "entry-deleted-first",
 }
 
 /// A batch that was not sent when it was to be.

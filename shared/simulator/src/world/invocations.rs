@@ -4,13 +4,16 @@ use spillway_app::accept_jobs::{Acceptor, Answer};
 use spillway_app::cancel_job::{CancelAnswer, cancel_job};
 use spillway_app::dispatch_jobs::{Circuits, DispatchReport, Dispatcher, IncomingMessage};
 use spillway_app::ports::{
-    CatchUp, ChannelSender, Claims, Clock, DeadLetters, DueIndex, Intake, JobQueue, LeaseToken,
-    Limiter, QueueDepth, SettingsSource, StagingState, StagingUnits,
+    CatchUp, ChannelSender, Claims, Clock, DeadLetterQueues, DeadLetters, DueIndex, Intake,
+    JobQueue, LeaseToken, Limiter, PortError, QueueDepth, Redrives, SettingsSource, StagingState,
+    StagingUnits,
 };
+use spillway_app::redrive_jobs::{RedriveReport, Redriver};
 use spillway_app::stage_jobs::{Stager, StagingError, StagingReport};
 use spillway_domain::acceptance::{OnDifference, Submission};
 use spillway_domain::name::JobId;
 use spillway_domain::precision::Lane;
+use spillway_domain::redrive::RedriveWindow;
 use spillway_domain::spec::JobSpec;
 use spillway_testkit::ReceivedMessage;
 
@@ -106,6 +109,28 @@ where
     let stored = ports.store.shard_counts().await?;
     let shards = stager.raise_shards(stored, stack.shards).await?;
     stager.stage_jobs(shards, &stack.policy).await
+}
+
+/// Puts failed jobs back, as prefetch does when its operator asks for it.
+///
+/// # Errors
+/// That of a dead-letter queue that cannot be read.
+pub async fn redrive<S: Redrives, Q: JobQueue, D: DeadLetterQueues, H, C: Clock>(
+    ports: &Ports<S, Q, D, H, C>,
+    stack: &Stack,
+    window: RedriveWindow,
+) -> Result<RedriveReport, PortError> {
+    let redriver = Redriver {
+        rows: &ports.store,
+        queue: &ports.queue,
+        dead_letters: &ports.dead_letters,
+        clock: &ports.clock,
+        lookahead: stack.lookahead,
+        shards: stack.shards,
+        window,
+        deadline: ports.clock.now().plus_seconds(PREFETCH_SECONDS),
+    };
+    redriver.redrive_jobs().await
 }
 
 /// Takes a batch, as an invocation of a lane's dispatch deployment does.

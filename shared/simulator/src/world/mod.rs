@@ -7,7 +7,8 @@ mod stack;
 mod wired;
 
 pub use invocations::{
-    Batch, INTAKE_SECONDS, PREFETCH_SECONDS, accept, cancel, dispatch, stage, timeout_seconds,
+    Batch, INTAKE_SECONDS, PREFETCH_SECONDS, accept, cancel, dispatch, redrive, stage,
+    timeout_seconds,
 };
 pub use ports::Ports;
 pub use stack::Stack;

@@ -65,6 +65,17 @@ macro_rules! jobs_contract {
             a_row_does_not_expire_before_its_time,
             a_row_that_is_held_or_over_does_not_expire,
         ]);
+        $crate::clause_tests!($run, redrives: [
+            a_redrive_puts_a_failed_row_back,
+            a_redriven_row_that_never_expired_still_does_not,
+            a_redrive_takes_no_mark_away,
+            a_redriven_row_begins_its_attempts_again_and_ends_like_any_other,
+            a_redrive_of_a_row_that_has_not_failed_is_refused,
+            a_redrive_of_another_generation_is_refused,
+            a_redrive_without_a_row_is_refused,
+            of_ten_redrives_at_once_one_is_done,
+            a_redriven_job_is_in_its_new_bucket,
+        ]);
         $crate::clause_tests!($run, index: [
             an_unfinished_job_is_in_its_bucket,
             a_finished_job_leaves_the_index,
@@ -148,6 +159,14 @@ macro_rules! queue_contract {
             a_delayed_message_arrives,
             an_empty_batch_has_no_answers,
             the_depth_counts_waiting_messages_alone,
+        ]);
+        $crate::clause_tests!($run, dead_letters: [
+            an_entry_is_received_as_it_was_sent,
+            each_lane_has_a_dead_letter_queue_of_its_own,
+            at_most_ten_entries_are_received_at_once,
+            a_received_entry_is_hidden_and_comes_again,
+            a_deleted_entry_does_not_come_again,
+            deleting_again_is_safe,
         ]);
     };
 }

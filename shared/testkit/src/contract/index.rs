@@ -145,7 +145,7 @@ async fn listed(table: &impl JobsTable, bucket: Bucket, after: Option<PageKey>) 
     jobs
 }
 
-async fn shows(table: &impl JobsTable, bucket: Bucket, job: &Job) {
+pub(super) async fn shows(table: &impl JobsTable, bucket: Bucket, job: &Job) {
     let expected = DueJob::of(job);
     let is_shown = async || listed(table, bucket, None).await.contains(&expected);
     eventually(|| table.pause(), &format!("{bucket} shows {expected:?}"), is_shown).await;
@@ -159,7 +159,7 @@ async fn no_longer_shows(table: &impl JobsTable, bucket: Bucket, job: &Job) {
     eventually(|| table.pause(), &format!("{bucket} no longer shows {}", job.id), is_gone).await;
 }
 
-fn bucket_of(job: &Job) -> Bucket {
+pub(super) fn bucket_of(job: &Job) -> Bucket {
     job.bucket.unwrap_or_else(|| panic!("{} has no bucket", job.id))
 }
 

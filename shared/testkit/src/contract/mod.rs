@@ -7,7 +7,7 @@
 //! [`control_contract!`](crate::control_contract) and [`queue_contract!`](crate::queue_contract):
 //!
 //! ```
-//! use spillway_app::ports::{Claims, DueIndex, Intake};
+//! use spillway_app::ports::{Claims, DueIndex, Intake, Redrives};
 //! use spillway_domain::time::Instant;
 //! use spillway_testkit::contract::JobsTable;
 //! use spillway_testkit::{InMemoryStore, Outside, build::at, jobs_contract};
@@ -19,6 +19,9 @@
 //!         &self.0.store
 //!     }
 //!     fn claims(&self) -> &impl Claims {
+//!         &self.0.store
+//!     }
+//!     fn redrives(&self) -> &impl Redrives {
 //!         &self.0.store
 //!     }
 //!     fn index(&self) -> &impl DueIndex {
@@ -51,6 +54,7 @@
 
 mod clauses;
 pub mod control;
+pub mod dead_letters;
 pub mod endings;
 pub mod holding;
 pub mod index;
@@ -60,12 +64,14 @@ pub mod pace;
 mod persisting;
 pub mod policy;
 pub mod queue;
+pub mod redrives;
 mod steps;
 pub mod units;
 
 use spillway_app::ports::{
-    CatchUp, Claims, DueIndex, Intake, JobQueue, Limiter, PolicyStore, QueueDepth, QueueMessage,
-    SettingsSource, StagingState, StagingUnits,
+    CatchUp, Claims, DeadLetter, DeadLetterQueues, DueIndex, Intake, JobQueue, Limiter,
+    PolicyStore, PortError, QueueDepth, QueueMessage, Redrives, SettingsSource, StagingState,
+    StagingUnits,
 };
 use spillway_domain::precision::Lane;
 use spillway_domain::time::Instant;
@@ -79,6 +85,8 @@ pub trait JobsTable {
     fn intake(&self) -> &impl Intake;
     /// Dispatch's side.
     fn claims(&self) -> &impl Claims;
+    /// Redrive's side.
+    fn redrives(&self) -> &impl Redrives;
     /// The index.
     fn index(&self) -> &impl DueIndex;
     /// What the ids of this clause begin with; no other clause's ids begin with it.
@@ -121,6 +129,14 @@ pub trait Queues {
     fn queue(&self) -> &impl JobQueue;
     /// How much waits.
     fn depth(&self) -> &impl QueueDepth;
+    /// Sends an entry to a lane's dead-letter queue.
+    fn send_letter(
+        &self,
+        lane: Lane,
+        letter: &DeadLetter,
+    ) -> impl Future<Output = Result<(), PortError>> + Send;
+    /// The receiving side of both dead-letter queues.
+    fn dead_letter_queues(&self) -> &impl DeadLetterQueues;
     /// Receives what there is in a lane, and deletes it; may wait a little for it.
     fn receive(&self, lane: Lane) -> impl Future<Output = Vec<QueueMessage>>;
     /// Receives what there is in a lane, and leaves it in flight; may wait a little for it.

@@ -80,4 +80,12 @@ operations! {
     SendDeadLetter,
     /// `ChannelSender::send`, the whole call.
     SendDeliveries,
+    /// `Redrives::row`.
+    Row,
+    /// `Redrives::redrive`.
+    Redrive,
+    /// `DeadLetterQueues::receive`.
+    ReceiveDeadLetters,
+    /// `DeadLetterQueues::delete`.
+    DeleteDeadLetters,
 }

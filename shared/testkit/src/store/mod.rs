@@ -5,6 +5,7 @@ mod control;
 mod index;
 mod intake;
 mod limiter;
+mod redrives;
 mod rows;
 mod units;
 
@@ -27,9 +28,9 @@ use crate::observer::{Observer, Observers, RowWrite};
 
 /// The jobs table with its index, and the control table. Clones share both.
 ///
-/// It is every port of the tables at once: `Intake`, `Claims`, `DueIndex`, `SettingsSource`,
-/// `PolicyStore`, `StagingState`, `StagingUnits`, `CatchUp` and `Limiter`. Calls are counted and go
-/// wrong as its [`FaultPlan`] says.
+/// It is every port of the tables at once: `Intake`, `Claims`, `Redrives`, `DueIndex`,
+/// `SettingsSource`, `PolicyStore`, `StagingState`, `StagingUnits`, `CatchUp` and `Limiter`. Calls are counted
+/// and go wrong as its [`FaultPlan`] says.
 ///
 /// ```
 /// use spillway_app::ports::{Conditional, Intake};

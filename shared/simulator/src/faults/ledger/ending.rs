@@ -22,6 +22,9 @@ impl Ledger {
             .filter(|(_, holds, _)| !holds)
             .map(|(invariant, _, id)| (invariant, id.clone()))
             .collect();
+        let failed = self.jobs.values().filter_map(|notes| notes.row.as_ref());
+        let failed: Vec<_> = failed.filter(|row| row.state == State::Failed).cloned().collect();
+        failed.iter().for_each(|row| self.check_letter(row));
         for (invariant, id) in found {
             let row = self.jobs.get(&id).and_then(|notes| notes.row.as_ref());
             let state = row.map_or("no row", |row| row.state.as_str());
@@ -39,7 +42,7 @@ impl Ledger {
 
     /// Counts how the accepted jobs ended.
     pub(in crate::faults) fn counts(&self) -> Counts {
-        let mut counts = Counts::default();
+        let mut counts = Counts { redriven: self.redriven_count, ..Counts::default() };
         for notes in self.jobs.values().filter(|notes| notes.is_accepted) {
             counts.accepted += 1;
             counts.twice += u64::from(notes.arrivals() > 1);

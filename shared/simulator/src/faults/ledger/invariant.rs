@@ -31,7 +31,7 @@ invariants! {
     TwiceIsCounted = "what arrived twice is told and has one identity",
     ArrivalIsTold = "what arrived is delivered, or told to be maybe sent",
     DeliveredArrived = "what is delivered has arrived",
-    FinishedStays = "a finished job never comes back",
+    FinishedStays = "a finished job never comes back, except by redrive",
     SuccessIsStored = "success means that the row is there",
     SuccessIsStaged = "success inside the boundary means that the message was sent",
     WatermarkWaits = "the watermark waits for every job that the index shows",

@@ -45,6 +45,7 @@ pub(super) struct Ledger {
     ended: BTreeSet<u64>,
     seconds: BTreeMap<Second, BTreeMap<JobId, u16>>,
     rates: Rates,
+    redriven_count: u64,
 }
 
 /// What a run came to, counted.
@@ -60,6 +61,8 @@ pub struct Counts {
     pub expired: u64,
     /// Jobs that ended as failed.
     pub failed: u64,
+    /// Redrives of jobs, each of a job counted.
+    pub redriven: u64,
     /// Jobs that arrived more than once.
     pub twice: u64,
     /// Faults that happened.
@@ -76,6 +79,7 @@ impl Counts {
             cancelled: self.cancelled + other.cancelled,
             expired: self.expired + other.expired,
             failed: self.failed + other.failed,
+            redriven: self.redriven + other.redriven,
             twice: self.twice + other.twice,
             faults: self.faults + other.faults,
         }
@@ -102,6 +106,7 @@ impl Ledger {
             ended: BTreeSet::new(),
             seconds: BTreeMap::new(),
             rates: Rates::of(policy),
+            redriven_count: 0,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Writes of rows.
 
 use spillway_domain::job::{Job, State};
+use spillway_domain::precision::Times;
 use spillway_domain::time::Instant;
 
 use super::notes::Life;
@@ -25,9 +26,9 @@ impl Ledger {
         let now = self.now;
         let mut is_claimed = false;
         let notes = self.notes(&after.id);
-        if is_new_life {
+        if is_new_life || after.redriven_at.is_some() {
             let life =
-                Life { payload: after.spec.payload.as_json().to_owned(), times: after.times() };
+                Life { payload: after.spec.payload.as_json().to_owned(), times: times(after) };
             notes.lives.insert(after.generation, life);
         }
         if after.claim.is_some() && before.is_none_or(|row| row.claim != after.claim) {
@@ -49,23 +50,34 @@ impl Ledger {
         }
     }
 
-    /// Only a delivery that happened overrides an end, and only that of a job that was given up.
+    /// Only a delivery that happened overrides an end, and only that of a job that was given up;
+    /// and only a redrive brings a job back, one that has failed.
     fn check_finished(&mut self, before: Option<&Job>, after: &Job) {
         let Some(before) = before.filter(|row| row.state.is_finished()) else { return };
         let is_late_record = matches!(before.state, State::Failed | State::Expired)
             && after.state == State::Delivered
             && after.generation == before.generation;
-        if !is_late_record {
+        let is_redrive = before.state == State::Failed
+            && after.state == State::Scheduled
+            && after.generation == before.generation
+            && after.redriven_at.is_some()
+            && (after.attempts, &after.claim) == (0, &None)
+            && after.spec == before.spec
+            && after.due_at == before.due_at;
+        self.redriven_count += u64::from(is_redrive);
+        if !is_late_record && !is_redrive {
             let what = written(Some(before), after);
             self.breaks(Invariant::FinishedStays, what);
         }
     }
 
-    fn check_letter(&mut self, job: &Job) {
+    /// An entry must be there for whoever puts the job back: as it fails, and for as long as it has
+    /// failed.
+    pub(super) fn check_letter(&mut self, job: &Job) {
         let is_of_job = |letter: &spillway_app::ports::DeadLetter| {
             letter.job_id == job.id && letter.generation == job.generation
         };
-        if !self.dead_letters.letters().iter().any(is_of_job) {
+        if !self.dead_letters.kept().iter().any(is_of_job) {
             self.breaks(Invariant::FailedHasLetter, job.id.to_string());
         }
     }
@@ -84,6 +96,13 @@ impl Ledger {
             self.breaks(Invariant::SecondSpreads, what);
         }
     }
+}
+
+/// What was asked gives a job its times; but a redrive begins its time to expiry again.
+fn times(job: &Job) -> Times {
+    let times = job.times();
+    let expires_at = if job.redriven_at.is_some() { job.expires_at } else { times.expires_at };
+    Times { expires_at, ..times }
 }
 
 fn written(before: Option<&Job>, after: &Job) -> String {

@@ -1,7 +1,8 @@
 //! The queues, watched.
 
 use spillway_app::ports::{
-    DeadLetter, DeadLetters, JobQueue, OutgoingMessage, PortError, QueueDepth, QueueMessage,
+    DeadLetter, DeadLetterQueues, DeadLetters, JobQueue, OutgoingMessage, PortError, QueueDepth,
+    QueueMessage, Receipt, ReceivedLetter,
 };
 use spillway_domain::precision::Lane;
 use spillway_testkit::Operation;
@@ -46,6 +47,26 @@ impl<P: DeadLetters + Clone + 'static> DeadLetters for Watched<P> {
             return self.user.lands_late(lateness, call).await;
         }
         self.inner.send(letter).await
+    }
+}
+
+impl<P: DeadLetterQueues + Clone + 'static> DeadLetterQueues for Watched<P> {
+    async fn receive(
+        &self,
+        lane: Lane,
+        hidden_seconds: u32,
+    ) -> Result<Vec<ReceivedLetter>, PortError> {
+        self.inner.receive(lane, hidden_seconds).await
+    }
+
+    async fn delete(&self, lane: Lane, receipts: &[Receipt]) -> Result<(), PortError> {
+        let subject = receipts.first().map_or("", Receipt::as_str);
+        if let Some(lateness) = self.user.lateness(Operation::DeleteDeadLetters, subject) {
+            let (inner, receipts) = (self.inner.clone(), receipts.to_vec());
+            let call = async move { drop(inner.delete(lane, &receipts).await) };
+            return self.user.lands_late(lateness, call).await;
+        }
+        self.inner.delete(lane, receipts).await
     }
 }
 

@@ -1,7 +1,7 @@
 //! The jobs table, watched.
 
 use spillway_app::ports::{
-    Claims, Conditional, ConditionalResult, Failure, Intake, NextAttempt, PortError,
+    Claims, Conditional, ConditionalResult, Failure, Intake, NextAttempt, PortError, Redrives,
 };
 use spillway_domain::attempt::DeliveryRecord;
 use spillway_domain::bucket::Bucket;
@@ -116,5 +116,16 @@ impl<P: Claims + Clone + 'static> Claims for Watched<P> {
         may_land_late!(self, ReturnToTable, entry.job_id, |inner, entry| inner
             .return_to_table(&entry, release_at, bucket));
         self.inner.return_to_table(entry, release_at, bucket).await
+    }
+}
+
+impl<P: Redrives + Clone + 'static> Redrives for Watched<P> {
+    async fn row(&self, id: &JobId) -> Result<Option<Job>, PortError> {
+        self.inner.row(id).await
+    }
+
+    async fn redrive(&self, job: &Job) -> ConditionalResult {
+        may_land_late!(self, Redrive, job.id, |inner, job| inner.redrive(&job));
+        self.inner.redrive(job).await
     }
 }

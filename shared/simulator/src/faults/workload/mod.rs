@@ -1,12 +1,16 @@
 //! What is asked of the service in a run: a small workload, drawn from the seed.
 
+mod failing;
 mod shapes;
 
 use spillway_domain::rate::Rate;
+use spillway_domain::redrive::RedriveWindow;
 use spillway_domain::spec::{JobSpec, Overrides};
 use spillway_domain::time::Instant;
 use spillway_testkit::Dice;
 use spillway_testkit::build::{at, channel, class, payload};
+
+pub(super) use failing::Refusals;
 
 /// Where a run begins, but for less than a minute that is drawn.
 const BEGINS: &str = "2026-12-01T08:40:00Z";
@@ -18,13 +22,15 @@ const FAULTS_SECONDS_MAX: i64 = 2_700;
 /// Tells the dice of a rate from those of everything else.
 const RATE_SALT: u64 = 0x5EED_0F1E_57A7_E5A7;
 
-/// A call to intake.
+/// A call to intake, or an operator's to prefetch.
 #[derive(Clone, Debug)]
 pub(super) enum What {
     /// Jobs by their numbers, one or many.
     Accept(Vec<(usize, JobSpec)>),
     /// A job by its number.
     Cancel(usize),
+    /// Whatever has failed.
+    Redrive(RedriveWindow),
 }
 
 /// A call, when it is made, and how often at most.
@@ -42,6 +48,7 @@ pub(super) struct Workload {
     pub(super) quiet_at: Instant,
     pub(super) calls: Vec<Call>,
     pub(super) job_count: usize,
+    pub(super) refusals: Refusals,
     pub(super) lookahead_seconds: u16,
     pub(super) page_jobs_max: usize,
     pub(super) empty_page_every: Option<u64>,
@@ -79,6 +86,7 @@ impl Workload {
             quiet_at: last_at.plus_millis(30_000 + more_millis).min(latest_at),
             calls,
             job_count,
+            refusals: Refusals::new(),
             lookahead_seconds,
             page_jobs_max: [1, 2, 3, 7, 4_000][dice.place(5)],
             empty_page_every: dice.is_hit(200).then(|| 2 + dice.below(3)),

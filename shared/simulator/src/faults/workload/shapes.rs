@@ -193,7 +193,7 @@ impl Writer<'_> {
         }
     }
 
-    fn new_job(&mut self, requested_at: Instant, asked: Asked) -> (usize, JobSpec) {
+    pub(super) fn new_job(&mut self, requested_at: Instant, asked: Asked) -> (usize, JobSpec) {
         let number = self.job();
         (number, self.spec(number, requested_at, asked))
     }

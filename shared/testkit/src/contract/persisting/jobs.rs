@@ -2,7 +2,7 @@
 
 use spillway_app::ports::{
     Claims, Conditional, ConditionalResult, DueIndex, DuePage, Failure, Intake, NextAttempt,
-    PageKey, PortError,
+    PageKey, PortError, Redrives,
 };
 use spillway_domain::attempt::DeliveryRecord;
 use spillway_domain::bucket::Bucket;
@@ -24,6 +24,10 @@ where
     }
 
     fn claims(&self) -> &impl Claims {
+        self
+    }
+
+    fn redrives(&self) -> &impl Redrives {
         self
     }
 
@@ -168,6 +172,16 @@ impl<T: JobsTable + Send + Sync> Claims for Persisting<T> {
         bucket: Bucket,
     ) -> ConditionalResult {
         until_answered(|| self.0.claims().return_to_table(entry, release_at, bucket)).await
+    }
+}
+
+impl<T: JobsTable + Send + Sync> Redrives for Persisting<T> {
+    async fn row(&self, id: &JobId) -> Result<Option<Job>, PortError> {
+        until_answered(|| self.0.redrives().row(id)).await
+    }
+
+    async fn redrive(&self, job: &Job) -> ConditionalResult {
+        self.write(&job.id, |row| row == job, drop, || self.0.redrives().redrive(job)).await
     }
 }
 

@@ -1,6 +1,9 @@
 //! The delay queues, for a caller that persists.
 
-use spillway_app::ports::{JobQueue, OutgoingMessage, PortError, QueueDepth, QueueMessage};
+use spillway_app::ports::{
+    DeadLetter, DeadLetterQueues, JobQueue, OutgoingMessage, PortError, QueueDepth, QueueMessage,
+    Receipt, ReceivedLetter,
+};
 use spillway_domain::precision::Lane;
 use spillway_domain::time::Instant;
 
@@ -13,6 +16,14 @@ impl<T: Queues + Send + Sync> Queues for Persisting<T> {
     }
 
     fn depth(&self) -> &impl QueueDepth {
+        self
+    }
+
+    async fn send_letter(&self, lane: Lane, letter: &DeadLetter) -> Result<(), PortError> {
+        until_answered(|| self.0.send_letter(lane, letter)).await
+    }
+
+    fn dead_letter_queues(&self) -> &impl DeadLetterQueues {
         self
     }
 
@@ -65,5 +76,19 @@ impl<T: Queues + Send + Sync> JobQueue for Persisting<T> {
 impl<T: Queues + Send + Sync> QueueDepth for Persisting<T> {
     async fn waiting_count(&self, lane: Lane) -> Result<u64, PortError> {
         until_answered(|| self.0.depth().waiting_count(lane)).await
+    }
+}
+
+impl<T: Queues + Send + Sync> DeadLetterQueues for Persisting<T> {
+    async fn receive(
+        &self,
+        lane: Lane,
+        hidden_seconds: u32,
+    ) -> Result<Vec<ReceivedLetter>, PortError> {
+        until_answered(|| self.0.dead_letter_queues().receive(lane, hidden_seconds)).await
+    }
+
+    async fn delete(&self, lane: Lane, receipts: &[Receipt]) -> Result<(), PortError> {
+        until_answered(|| self.0.dead_letter_queues().delete(lane, receipts)).await
     }
 }
