@@ -62,13 +62,11 @@ where
     pub async fn handle(&self, event: LambdaEvent<Value>) -> Result<Option<RedriveAnswer>, Error> {
         let deadline = i64::try_from(event.context.deadline).unwrap_or(i64::MAX);
         let deadline = Instant::from_millis(deadline);
-        match redrive_window(&event.payload)? {
-            Some(window) => Ok(Some(self.take_redrive(window, deadline).await?.into())),
-            None => {
-                self.take_tick(LeaseToken::of(event.context.request_id), deadline).await?;
-                Ok(None)
-            }
+        if let Some(window) = redrive_window(&event.payload)? {
+            return Ok(Some(self.take_redrive(window, deadline).await?.into()));
         }
+        self.take_tick(LeaseToken::of(event.context.request_id), deadline).await?;
+        Ok(None)
     }
 
     async fn take_redrive(

@@ -32,10 +32,11 @@ impl Redrives for DynamoDbRedrives {
 
     async fn redrive(&self, job: &Job) -> ConditionalResult {
         let placed = placed(job);
-        let sets: String = placed.iter().map(|(name, _)| format!(", #{name} = :{name}")).collect();
+        let sets: Vec<_> = placed.iter().map(|(name, _)| format!("#{name} = :{name}")).collect();
         let changes = format!(
-            "SET #state = :scheduled, #attempts = :none{sets} \
-             REMOVE #claim_token, #claim_until, #finished_at, #ttl"
+            "SET #state = :scheduled, #attempts = :none, {} \
+             REMOVE #claim_token, #claim_until, #finished_at, #ttl",
+            sets.join(", ")
         );
         let update = Expression::update(&changes, "#state = :failed AND #generation = :generation")
             .with("generation", number(job.generation.number()))

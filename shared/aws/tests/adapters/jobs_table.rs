@@ -152,7 +152,7 @@ async fn every_write_names_only_attributes_of_the_schema() {
 async fn every_write_stands_under_a_condition_and_asks_for_the_row_that_refuses_it() {
     let calls = every_write().await;
     let puts = calls.iter().filter(|call| call.target == "DynamoDB_20120810.PutItem").count();
-    assert_eq!((calls.len(), puts), (13, 2));
+    assert_eq!((calls.len(), puts), (15, 2));
     for call in calls {
         assert!(call.body["ConditionExpression"].is_string(), "{call:?}");
         assert_eq!(call.body["ReturnValuesOnConditionCheckFailure"], "ALL_OLD", "{call:?}");
@@ -167,7 +167,7 @@ async fn whoever_leaves_claimed_or_finishes_a_job_removes_the_claim() {
         changes.contains("#state = ") && !changes.contains("#state = :claimed")
     });
     let leaving: Vec<_> = leaving.collect();
-    assert_eq!(leaving.len(), 8);
+    assert_eq!(leaving.len(), 10);
     for call in leaving {
         let changes = call.body["UpdateExpression"].as_str().unwrap();
         let removed = changes.split("REMOVE").nth(1).unwrap();

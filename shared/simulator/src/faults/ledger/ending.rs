@@ -24,7 +24,9 @@ impl Ledger {
             .collect();
         let failed = self.jobs.values().filter_map(|notes| notes.row.as_ref());
         let failed: Vec<_> = failed.filter(|row| row.state == State::Failed).cloned().collect();
-        failed.iter().for_each(|row| self.check_letter(row));
+        for row in &failed {
+            self.check_letter(row);
+        }
         for (invariant, id) in found {
             let row = self.jobs.get(&id).and_then(|notes| notes.row.as_ref());
             let state = row.map_or("no row", |row| row.state.as_str());
