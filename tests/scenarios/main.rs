@@ -10,6 +10,7 @@ mod failures;
 mod holding;
 mod mutants;
 mod passing_on;
+mod rates;
 mod reconcile;
 mod redrive;
 mod service;

@@ -114,6 +114,35 @@ fn the_template_reserves_no_concurrency() {
     }
 }
 
+/// Lists the event sources that may call a function more often at once than it is reserved for:
+/// what is beyond the reservation comes back with a raised receive count.
+fn beyond_reservation(template: &Value) -> Vec<String> {
+    resources(template, "AWS::Lambda::EventSourceMapping")
+        .filter(|(_, source)| {
+            let source = &source["Properties"];
+            let function = source["FunctionName"]["Ref"].as_str().unwrap();
+            let reserved = &properties(template, function)["ReservedConcurrentExecutions"];
+            let at_once = &source["ScalingConfig"]["MaximumConcurrency"];
+            reserved.as_u64().zip(at_once.as_u64()).is_some_and(|(most, asked)| asked > most)
+        })
+        .map(|(name, _)| name.to_owned())
+        .collect()
+}
+
+#[test]
+fn no_event_source_calls_a_function_more_often_at_once_than_it_is_reserved_for() {
+    let mut template = template();
+    assert_eq!(beyond_reservation(&template), Vec::<String>::new());
+    let at_once = properties(&template, "ExactEventSource")["ScalingConfig"]["MaximumConcurrency"]
+        .as_u64()
+        .unwrap();
+    for (reserved, found) in [(at_once, 0), (at_once - 1, 1)] {
+        let function = &mut template["Resources"]["ExactDispatchFunction"]["Properties"];
+        function["ReservedConcurrentExecutions"] = reserved.into();
+        assert_eq!(beyond_reservation(&template).len(), found, "{reserved} reserved");
+    }
+}
+
 #[test]
 fn a_claim_outlives_the_function_that_holds_it() {
     let template = template();

@@ -12,6 +12,7 @@ mod attempt;
 mod bucket;
 mod claim;
 mod jitter;
+mod limiter;
 mod pace;
 mod pack;
 mod policy;
