@@ -4,7 +4,8 @@
 //! What happens to one job, in order: a [`spec::JobSpec`] is given its contract by a
 //! [`policy::Policy`], its times by [`precision::times`], its place by [`bucket::Bucket`];
 //! [`acceptance`] decides what a call changes; [`staging`] and [`pack`] say when and in which
-//! message it travels; [`claim`] and [`attempt`] decide what a dispatcher does with it.
+//! message it travels, [`drain_plan`] in which second it is released when its channel has more jobs
+//! than its rate; [`claim`] and [`attempt`] decide what a dispatcher does with it.
 
 #![no_std]
 #![deny(missing_docs)]
@@ -15,6 +16,7 @@ pub mod acceptance;
 pub mod attempt;
 pub mod bucket;
 pub mod claim;
+pub mod drain_plan;
 pub mod jitter;
 pub mod job;
 pub mod name;
