@@ -31,7 +31,7 @@ fn split(shards: u16, units: u16) -> Split {
 
 fn checkpoint(after: Option<&str>) -> Checkpoint {
     let after = after.map(|id| PageKey { release_at: at(5), job_id: sample::id(id) });
-    Checkpoint { shard: Shard::from_number(7).unwrap(), after }
+    Checkpoint { minute: NINE.minute(), shard: Shard::from_number(7).unwrap(), after }
 }
 
 fn done() -> Reply {

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use spillway_app::ports::{Clock as _, StagingState as _};
 use spillway_domain::precision::Lane;
+use spillway_domain::rate::Rate;
 use spillway_domain::staging::{LOOKAHEAD_SECONDS_MIN, Lookahead};
 use spillway_testkit::{Dice, Driver, Outside, Quirks};
 
@@ -70,9 +71,10 @@ pub fn run(case: &Case) -> Outcome {
     let mix = Mix::drawn(&mut dice);
     let is_reordered = mix.rate(Kind::Reordered) > 0 && case.filter.has_kind(Kind::Reordered);
     let chance = Chance::new(dice.number(), mix, case.filter.clone());
-    let stack = stack(&workload);
+    let mut stack = stack(&workload);
     let outside = Outside::at(workload.began_at);
     let mut driver = outside.driver().shuffled(Dice::from_seed(dice.number()));
+    give_rates(&mut stack, &mut dice);
     prepare(&outside, &workload, &stack, &mut driver);
     if is_reordered {
         let quirks = Quirks { is_shuffled: true, dice, ..Quirks::NONE };
@@ -109,6 +111,18 @@ fn stack(workload: &Workload) -> Stack {
         channel.retry.backoff_seconds_max = workload.backoff_seconds_max;
     }
     stack
+}
+
+/// Gives the channels of every second run a rate that a spike exceeds, for some minutes too.
+fn give_rates(stack: &mut Stack, dice: &mut Dice) {
+    if !dice.is_hit(500) {
+        return;
+    }
+    for channel in stack.policy.channels.values_mut() {
+        let per_second = [1, 2, 5, 20][dice.place(4)];
+        let reserve = u32::from(dice.is_hit(300)) * (per_second / 2);
+        channel.rate = Rate::new(per_second, None, reserve).ok();
+    }
 }
 
 /// Sets the outside up, before anything goes wrong.

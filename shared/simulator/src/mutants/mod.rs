@@ -60,6 +60,10 @@ mutants! {
     RoundedDown = "rounded-down",
     /// A checkpoint is written before the open packs were sent.
     CheckpointBeforePacks = "checkpoint-before-packs",
+    /// What is carried is told by its rank among the jobs that are still there.
+    CarryByRank = "carry-by-rank",
+    /// Every run computes the plans of the minutes that it stages afresh.
+    PlanAfresh = "plan-afresh",
 }
 
 /// A batch that was not sent when it was to be.

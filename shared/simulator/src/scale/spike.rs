@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use spillway_domain::name::ClassName;
 use spillway_domain::precision::Contract;
+use spillway_domain::rate::{RATE_PER_SECOND_MAX, Rate};
 use spillway_domain::spec::JobSpec;
 use spillway_domain::time::Instant;
 use spillway_testkit::Dice;
@@ -87,7 +88,7 @@ fn plan(arguments: &Arguments) -> Plan {
         jobs,
         seed,
         rate,
-        stack: stack(early, late),
+        stack: stack(arguments),
         begins_at,
         gives_up_at: drained_at.plus_seconds(86_400),
         without_ticks: None,
@@ -96,9 +97,15 @@ fn plan(arguments: &Arguments) -> Plan {
     }
 }
 
-/// Tells the policy's default with two classes beside it: of exact jobs, and of movable ones.
-fn stack(early_seconds: u32, late_seconds: u32) -> Stack {
+/// Tells the policy's default with two classes beside it, of exact jobs and of movable ones, and
+/// with the workers' rate as that of each channel, as far as a channel may have it.
+fn stack(arguments: &Arguments) -> Stack {
+    let Arguments { early: early_seconds, late: late_seconds, rate, .. } = *arguments;
     let mut stack = Stack::deployed();
+    let per_second = u32::try_from(rate).unwrap_or(u32::MAX).min(RATE_PER_SECOND_MAX);
+    for channel in stack.policy.channels.values_mut() {
+        channel.rate = Rate::new(per_second, None, 0).ok();
+    }
     let movable = Contract { early_seconds, late_seconds, ..Contract::EXACT };
     stack.policy.classes.extend([(class(EXACT), Contract::EXACT), (class(MOVABLE), movable)]);
     stack
