@@ -119,7 +119,7 @@ fn give_rates(stack: &mut Stack, dice: &mut Dice) {
         return;
     }
     for channel in stack.policy.channels.values_mut() {
-        let per_second = [1, 2, 5, 20][dice.place(4)];
+        let per_second = [1, 1, 2, 20][dice.place(4)];
         let reserve = u32::from(dice.is_hit(300)) * (per_second / 2);
         channel.rate = Rate::new(per_second, None, reserve).ok();
     }
