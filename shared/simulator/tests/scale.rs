@@ -16,6 +16,7 @@ fn arguments() -> spike::Arguments {
         early: 0,
         rate: 1_000,
         exact_share: 0.333,
+        otp: 0,
         seed: 7,
         json: true,
     }
@@ -46,6 +47,14 @@ fn a_lateness_of_minutes_is_told_as_it_is() {
     assert!((lateness.max - report.drain_seconds).abs() < 0.001, "{report:?}");
     assert!((70.0..=80.0).contains(&lateness.p50), "{report:?}");
     assert!(lateness.p99 > 140.0 && lateness.p99 <= lateness.max, "{report:?}");
+}
+
+#[test]
+fn a_code_of_the_next_minute_leaves_within_its_budget_while_a_spike_drains() {
+    let report = spiked(&spike::Arguments { late: 0, rate: 20, otp: 1, ..arguments() });
+    assert_eq!(report.delivered_jobs, 3_001);
+    assert!(report.drain_seconds > 145.0, "{report:?}");
+    assert!(report.lateness_seconds["otp"].max <= 2.0, "{report:?}");
 }
 
 #[test]
@@ -188,6 +197,7 @@ fn a_bad_argument_is_named_with_its_bound() {
         ("spike --early 86401", "--early", "a whole number from 0 to 86400"),
         ("spike --late -1", "--late", "a whole number from 0 to 86400"),
         ("spike --rate 0", "--rate", "a whole number from 1 to"),
+        ("spike --otp -1", "--otp", "a whole number from 0 to"),
         ("day --jobs 0", "--jobs", "a whole number from 1 to"),
         ("day --rate 0", "--rate", "a whole number from 1 to"),
         ("outage --hours 25", "--hours", "a whole number from 1 to 24"),
