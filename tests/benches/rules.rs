@@ -55,6 +55,8 @@ fn due_jobs() -> Vec<DueJob> {
             lane: Lane::ALL[usize::from(number / 2 % 2 == 0)],
         },
         entry: PackEntry { job_id, generation: Generation::from_number(1) },
+        class: None,
+        priority: 1,
     };
     (0..).zip(ids()).map(due_job).collect()
 }

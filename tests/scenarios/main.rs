@@ -6,6 +6,7 @@ mod boundary;
 mod cancel_and_reschedule;
 mod catch_up;
 mod dispatch_crashes;
+mod drain_plan;
 mod failures;
 mod holding;
 mod mutants;

@@ -2,6 +2,7 @@
 
 use spillway_app::ports::{Checkpoint, Leased, PageKey, StoredPolicy, Versioned};
 use spillway_domain::bucket::{Shard, ShardCount, ShardCounts};
+use spillway_domain::drain_plan::PlanRecord;
 use spillway_domain::limiter::{Slice, SliceState, Tat};
 use spillway_domain::name::{ChannelName, JobId};
 use spillway_domain::reconcile::{Visit, Visits};
@@ -51,7 +52,7 @@ fn shard_count(item: &mut ItemReader, name: &str) -> Result<ShardCount, ItemErro
 }
 
 pub(crate) fn watermark(item: Item) -> Result<Minute, ItemError> {
-    ItemReader::new(item).parsed(name::MINUTE, |text| parsed_minute(&text))
+    minute(&mut ItemReader::new(item))
 }
 
 fn parsed_minute(text: &str) -> Result<Minute, &'static str> {
@@ -97,6 +98,28 @@ pub(crate) fn minute_ttl(minute: Minute) -> AttributeValue {
     ttl(minute.end().plus_seconds(MINUTE_KEPT_SECONDS))
 }
 
+pub(crate) fn plan_key(minute: Minute) -> String {
+    format!("{}#{minute}", name::PLAN)
+}
+
+pub(crate) fn plan_item(record: &PlanRecord) -> Item {
+    keyed(&plan_key(record.minute))
+        .put(name::MINUTE, text(record.minute.to_string()))
+        .put(name::TEXT, text(record.to_text()))
+        .put(name::TTL, minute_ttl(record.minute))
+        .finish()
+}
+
+pub(crate) fn plan(item: Item) -> Result<PlanRecord, ItemError> {
+    let mut item = ItemReader::new(item);
+    let minute = minute(&mut item)?;
+    item.parsed(name::TEXT, |written| PlanRecord::parse(minute, &written).ok_or("is no plan"))
+}
+
+fn minute(item: &mut ItemReader) -> Result<Minute, ItemError> {
+    item.parsed(name::MINUTE, |text| parsed_minute(&text))
+}
+
 pub(crate) fn split_key(minute: Minute) -> String {
     format!("{}#{minute}", name::SPLIT)
 }
@@ -139,6 +162,7 @@ pub(crate) fn not_taken(item: Option<Item>) -> Result<Leased, ItemError> {
 pub(crate) fn checkpoint_map(checkpoint: &Checkpoint) -> AttributeValue {
     let after = checkpoint.after.as_ref();
     let map = ItemWriter::default()
+        .put(name::MINUTE, text(checkpoint.minute.to_string()))
         .put(name::SHARD, number(checkpoint.shard.number()))
         .put_some(name::RELEASE_AT, after.map(|key| instant(key.release_at)))
         .put_some(name::JOB_ID, after.map(|key| text(key.job_id.as_str())));
@@ -146,6 +170,7 @@ pub(crate) fn checkpoint_map(checkpoint: &Checkpoint) -> AttributeValue {
 }
 
 fn checkpoint(mut item: ItemReader) -> Result<Checkpoint, ItemError> {
+    let minute = minute(&mut item)?;
     let shard = Shard::from_number(item.number(name::SHARD)?)
         .ok_or_else(|| ItemError::new(name::SHARD, "is no shard"))?;
     let after = match item.optional_instant(name::RELEASE_AT)? {
@@ -154,7 +179,7 @@ fn checkpoint(mut item: ItemReader) -> Result<Checkpoint, ItemError> {
             Some(PageKey { release_at, job_id: item.parsed(name::JOB_ID, JobId::new)? })
         }
     };
-    Ok(Checkpoint { shard, after })
+    Ok(Checkpoint { minute, shard, after })
 }
 
 pub(crate) fn reserved_until(item: Item) -> Result<Instant, ItemError> {

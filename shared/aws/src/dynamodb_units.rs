@@ -4,6 +4,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use spillway_app::ports::{
     CatchUp, Checkpoint, LeaseToken, Leased, PortError, Progress, StagingUnits,
 };
+use spillway_domain::drain_plan::PlanRecord;
 use spillway_domain::time::{Instant, Minute};
 use spillway_domain::unit::{Split, Unit};
 
@@ -52,6 +53,20 @@ fn reached(checkpoint: &Checkpoint) -> Expression<'static> {
 }
 
 impl StagingUnits for DynamoDbControl {
+    async fn plan(&self, minute: Minute) -> Result<Option<PlanRecord>, PortError> {
+        self.read(&control_item::plan_key(minute), control_item::plan).await
+    }
+
+    async fn write_plan(&self, record: &PlanRecord) -> Result<PlanRecord, PortError> {
+        let item = control_item::plan_item(record);
+        match in_place_of(None).run_put(&self.client, &self.table, item).await? {
+            Written::Done(_) => Ok(record.clone()),
+            Written::Refused(item) => {
+                control_item::plan(item.unwrap_or_default()).map_err(out_of_shape)
+            }
+        }
+    }
+
     async fn split(&self, minute: Minute) -> Result<Option<Split>, PortError> {
         self.read(&control_item::split_key(minute), control_item::split).await
     }

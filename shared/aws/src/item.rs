@@ -137,8 +137,15 @@ fn claim(row: &mut ItemReader) -> Result<Option<Claim>, ItemError> {
 }
 
 /// The attributes that [`due_job`] reads.
-pub(crate) const DUE_JOB_ATTRIBUTES: [&str; 5] =
-    [name::JOB_ID, name::GENERATION, name::RELEASE_AT, name::CHANNEL, name::LANE];
+pub(crate) const DUE_JOB_ATTRIBUTES: [&str; 7] = [
+    name::JOB_ID,
+    name::GENERATION,
+    name::RELEASE_AT,
+    name::CHANNEL,
+    name::LANE,
+    name::CLASS,
+    name::PRIORITY,
+];
 
 /// Reads a job as the due-minute index has it.
 pub(crate) fn due_job(item: Item) -> Result<DueJob, ItemError> {
@@ -153,5 +160,7 @@ pub(crate) fn due_job(item: Item) -> Result<DueJob, ItemError> {
             job_id: row.parsed(name::JOB_ID, JobId::new)?,
             generation: generation(&mut row)?,
         },
+        class: row.optional_parsed(name::CLASS, ClassName::new)?,
+        priority: row.number(name::PRIORITY)?,
     })
 }

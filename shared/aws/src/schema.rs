@@ -124,6 +124,8 @@ pub mod control {
     /// The item of reconcile's visits: version, `taken_in`, visits.
     pub const VISITS: &str = "reconcile#visits";
 
+    /// What the items of a minute's plan begin with; the minute follows.
+    pub const PLAN: &str = "plan";
     /// What the items of a minute's split begin with; the minute follows.
     pub const SPLIT: &str = "split";
     /// What the items of a staging unit begin with; minute and number follow.

@@ -4,7 +4,8 @@
 //! What happens to one job, in order: a [`spec::JobSpec`] is given its contract by a
 //! [`policy::Policy`], its times by [`precision::times`], its place by [`bucket::Bucket`];
 //! [`acceptance`] decides what a call changes; [`staging`] and [`pack`] say when and in which
-//! message it travels; [`limiter`] when its channel has room for it; [`claim`] and [`attempt`] decide
+//! message it travels, [`drain_plan`] in which second it is released when its channel has more jobs
+//! than its rate, [`limiter`] when its channel has room for it; [`claim`] and [`attempt`] decide
 //! what a dispatcher does with it.
 
 #![no_std]
@@ -17,6 +18,7 @@ pub mod attempt;
 pub mod bucket;
 pub mod circuit;
 pub mod claim;
+pub mod drain_plan;
 pub mod jitter;
 pub mod job;
 pub mod limiter;

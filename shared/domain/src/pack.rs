@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::job::{Generation, Job};
-use crate::name::{ChannelName, JOB_ID_BYTES_MAX, JobId};
+use crate::name::{ChannelName, ClassName, JOB_ID_BYTES_MAX, JobId};
 use crate::precision::Lane;
 use crate::time::Instant;
 
@@ -73,13 +73,17 @@ impl Pack {
     }
 }
 
-/// What the index tells of a job: enough to put it into a pack.
+/// What the index tells of a job: enough to plan its release and to put it into a pack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DueJob {
     /// The release, channel and lane.
     pub key: PackKey,
     /// The job and its life.
     pub entry: PackEntry,
+    /// Its class, when it has one.
+    pub class: Option<ClassName>,
+    /// 0 first, 9 last.
+    pub priority: u8,
 }
 
 impl DueJob {
@@ -107,6 +111,8 @@ impl DueJob {
                 lane: job.lane(),
             },
             entry: PackEntry { job_id: job.id.clone(), generation: job.generation },
+            class: job.spec.class.clone(),
+            priority: job.contract.priority,
         }
     }
 }
@@ -128,13 +134,13 @@ impl OpenPacks {
     /// let full = (0..100).filter_map(|n| {
     ///     let job_id = JobId::new(format!("job-{n}")).unwrap();
     ///     let entry = PackEntry { job_id, generation: Generation::from_number(1) };
-    ///     packs.add(DueJob { key: key.clone(), entry })
+    ///     packs.add(DueJob { key: key.clone(), entry, class: None, priority: 1 })
     /// });
     /// assert_eq!(full.count(), 1);
     /// assert_eq!(packs.flush().count(), 0);
     /// ```
     pub fn add(&mut self, job: DueJob) -> Option<Pack> {
-        let DueJob { key, entry } = job;
+        let DueJob { key, entry, .. } = job;
         let Some(entries) = self.open.get_mut(&key) else {
             self.open.insert(key, Vec::from([entry]));
             return None;

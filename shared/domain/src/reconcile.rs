@@ -125,10 +125,24 @@ impl Visits {
 pub enum Found {
     /// No job: everything has ended or moved on.
     Nothing,
-    /// Jobs of paused channels or of lanes that are behind alone, which were left where they are.
+    /// Jobs of paused channels or of lanes that are behind alone, or whose planned release is still
+    /// to come, which were left where they are.
     HeldBack,
     /// Jobs that were staged again.
     Jobs,
+}
+
+/// Tells whether a job that was planned for a release may still be on its way at `now`: it counts as
+/// lost once the longest claim and [`FIRST_VISIT_MARGIN_SECONDS`] have passed.
+///
+/// ```
+/// use spillway_domain::{reconcile::is_on_its_way, time::Instant};
+/// let release_at = Instant::from_millis(0);
+/// assert!(is_on_its_way(release_at, Instant::from_millis(184_999)));
+/// assert!(!is_on_its_way(release_at, Instant::from_millis(185_000)));
+/// ```
+pub fn is_on_its_way(release_at: Instant, now: Instant) -> bool {
+    now < release_at.plus_seconds(lost_after_seconds())
 }
 
 /// Tells when a minute that was staged at `now` is first visited: the longest claim and
@@ -140,6 +154,9 @@ pub enum Found {
 /// assert_eq!(first_visit_at(minute, Instant::from_millis(0)), Instant::from_millis(245_000));
 /// ```
 pub fn first_visit_at(minute: Minute, now: Instant) -> Instant {
-    let wait_seconds = i64::from(claim_seconds(Lane::Movable)) + FIRST_VISIT_MARGIN_SECONDS;
-    minute.end().max(now).plus_seconds(wait_seconds)
+    minute.end().max(now).plus_seconds(lost_after_seconds())
+}
+
+fn lost_after_seconds() -> i64 {
+    i64::from(claim_seconds(Lane::Movable)) + FIRST_VISIT_MARGIN_SECONDS
 }

@@ -62,6 +62,8 @@ impl MadeUp {
                 job_id: JobId::new(id).ok()?,
                 generation: Generation::from_number(1),
             },
+            class: None,
+            priority: 1,
         })
     }
 }

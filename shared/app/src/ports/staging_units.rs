@@ -1,4 +1,5 @@
 use spillway_domain::bucket::Shard;
+use spillway_domain::drain_plan::PlanRecord;
 use spillway_domain::time::{Instant, Minute};
 use spillway_domain::unit::{Split, Unit};
 
@@ -23,6 +24,8 @@ impl LeaseToken {
 /// Up to where a unit is staged: everything before it was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
+    /// The minute that comes next: the unit's own, or one that jobs are carried from.
+    pub minute: Minute,
     /// The shard that comes next.
     pub shard: Shard,
     /// Where in it the next page begins; none at its first.
@@ -51,8 +54,21 @@ pub enum Progress {
     Done,
 }
 
-/// The staging units in the control table.
+/// The plans of minutes and their staging units in the control table.
 pub trait StagingUnits: Send + Sync {
+    /// Reads what a minute's plan is computed from; none before a run came to it. Consistent.
+    fn plan(
+        &self,
+        minute: Minute,
+    ) -> impl Future<Output = Result<Option<PlanRecord>, PortError>> + Send;
+
+    /// Writes what a minute's plan is computed from, unless another run has: answers the record that
+    /// is in force.
+    fn write_plan(
+        &self,
+        record: &PlanRecord,
+    ) -> impl Future<Output = Result<PlanRecord, PortError>> + Send;
+
     /// Reads how a minute is split; none before a run came to it. Consistent.
     fn split(
         &self,

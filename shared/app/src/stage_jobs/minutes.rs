@@ -3,16 +3,20 @@
 use std::collections::BTreeSet;
 
 use spillway_domain::bucket::{Bucket, ShardCount};
+use spillway_domain::drain_plan::{DrainPlan, Place, PlanRecord, drain_plan};
 use spillway_domain::pace::is_overdue;
+use spillway_domain::pack::DueJob;
+use spillway_domain::policy::Policy;
 use spillway_domain::staging::minutes_to_stage;
 use spillway_domain::time::Minute;
 use spillway_domain::unit::{Split, Unit};
 
-use super::sweep::{Sweep, SweepEnd};
+use super::planning::Records;
+use super::sweep::{Choice, Sweep, SweepEnd};
 use super::{Stager, StagingError, StagingReport};
 use crate::ports::{
-    CatchUp, Checkpoint, Clock, DueIndex, JobQueue, Leased, PortError, Progress, QueueDepth,
-    StagingState, StagingUnits,
+    CatchUp, Clock, DueIndex, JobQueue, Leased, PortError, Progress, QueueDepth, StagingState,
+    StagingUnits,
 };
 
 /// How far a run came with a minute.
@@ -37,6 +41,7 @@ where
     pub(super) async fn stage_due_minutes(
         &self,
         shards: ShardCount,
+        policy: &Policy,
         report: &mut StagingReport,
     ) -> Result<(), StagingError> {
         let now = self.clock.now();
@@ -44,7 +49,10 @@ where
         let due: Vec<_> =
             minutes_to_stage(watermark, self.lookahead.last_minute(now), now).collect();
         let mut staged = BTreeSet::new();
-        let outcome = self.stage_minutes(&due, shards, &mut staged, report).await;
+        let outcome = match self.plan_minutes(&due, shards, policy).await {
+            Ok(records) => self.stage_minutes(&due, records, shards, &mut staged, report).await,
+            Err(error) => Err(error.into()),
+        };
         // Over the first minute that is not staged the watermark does not move, whatever is staged
         // after it: the records of the units tell that.
         if let Some(last) = due.iter().take_while(|minute| staged.contains(minute)).last() {
@@ -63,6 +71,7 @@ where
     async fn stage_minutes(
         &self,
         due: &[Minute],
+        mut records: Records,
         shards: ShardCount,
         staged: &mut BTreeSet<Minute>,
         report: &mut StagingReport,
@@ -74,7 +83,12 @@ where
             if !self.has_time() {
                 break;
             }
-            match self.stage_minute(minute, shards, report).await? {
+            let record = match self.record(minute, &mut records).await {
+                Err(_) if !self.has_time() => break,
+                record => record?,
+            };
+            let Some(record) = record else { continue };
+            match self.stage_minute(&record, shards, report).await? {
                 MinuteEnd::Staged => {
                     staged.insert(minute);
                 }
@@ -89,11 +103,13 @@ where
     /// sees that all are done, since each looks again after its own.
     async fn stage_minute(
         &self,
-        minute: Minute,
+        record: &PlanRecord,
         shards: ShardCount,
         report: &mut StagingReport,
     ) -> Result<MinuteEnd, StagingError> {
-        let split = match self.split(minute, shards).await {
+        let (minute, plan) = (record.minute, drain_plan(record));
+        let minutes: Vec<_> = record.minutes().into_iter().collect();
+        let split = match self.split(record, shards).await {
             Err(_) if !self.has_time() => return Ok(MinuteEnd::Stopped),
             split => split?,
         };
@@ -110,7 +126,11 @@ where
                     Leased::Taken(from) => from,
                 };
                 has_taken = true;
-                match self.stage_unit(unit, split, from, report).await? {
+                let choose = |job, waits_in| chosen(&plan, job, waits_in);
+                let mut sweep = Sweep::of_unit(self, unit, minutes.clone(), &choose);
+                let end = sweep.run(split.shards_of(number), from).await;
+                report.staged_count += sweep.tally.staged_count;
+                match self.end_unit(unit, end).await? {
                     SweepEnd::Done => {}
                     SweepEnd::TakenOver => are_all_done = false,
                     SweepEnd::Stopped => return Ok(MinuteEnd::Stopped),
@@ -125,11 +145,14 @@ where
     }
 
     /// Tells how a minute is split; the first run that comes to it decides.
-    async fn split(&self, minute: Minute, shards: ShardCount) -> Result<Split, PortError> {
+    async fn split(&self, record: &PlanRecord, shards: ShardCount) -> Result<Split, PortError> {
+        let minute = record.minute;
         if let Some(split) = self.control(|| self.state.split(minute)).await? {
             return Ok(split);
         }
-        let split = Split::estimated(self.first_shard_jobs(minute, shards).await?, shards);
+        let carried = record.carried_count() / u64::from(shards.get());
+        let first_shard_jobs = self.first_shard_jobs(minute, shards).await?;
+        let split = Split::estimated(first_shard_jobs.saturating_add(carried), shards);
         self.control(|| self.state.write_split(minute, split)).await
     }
 
@@ -151,17 +174,12 @@ where
         self.control(|| self.state.lease(unit, &self.token, self.clock.now(), until)).await
     }
 
-    async fn stage_unit(
+    /// Writes how the sweep of a unit ended.
+    async fn end_unit(
         &self,
         unit: Unit,
-        split: Split,
-        from: Option<Checkpoint>,
-        report: &mut StagingReport,
+        end: Result<SweepEnd, StagingError>,
     ) -> Result<SweepEnd, StagingError> {
-        let shards = split.shards_of(unit.number);
-        let mut sweep = Sweep::of_unit(self, unit);
-        let end = sweep.run(shards, from).await;
-        report.staged_count += sweep.tally.staged_count;
         match end {
             Ok(SweepEnd::Done) => {
                 let is_ours = self.write_progress(unit, &Progress::Done).await?;
@@ -185,5 +203,18 @@ where
         progress: &Progress,
     ) -> Result<bool, PortError> {
         self.control(|| self.state.write_progress(unit, &self.token, progress)).await
+    }
+}
+
+/// Tells what a unit does with a job: stages it in its planned second, or leaves it to the plan of
+/// another minute. What no plan has is staged when it is due, by its own minute alone.
+fn chosen(plan: &DrainPlan, mut job: DueJob, waits_in: Minute) -> Choice {
+    match plan.place(&job, waits_in) {
+        Place::At(release_at) => {
+            job.key.release_at = release_at;
+            Choice::Stage(job)
+        }
+        Place::Unplanned if waits_in == plan.minute => Choice::Stage(job),
+        Place::Unplanned | Place::Carried | Place::Earlier => Choice::LeaveToOthers,
     }
 }

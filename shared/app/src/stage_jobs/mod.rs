@@ -1,10 +1,12 @@
 //! Staging: moves the jobs of every minute that is due into the delay queues (R10, R11, R12, R15).
 //!
-//! `minutes` shares each minute out in units that a run takes by a lease; `sweep` reads the shards
-//! of a unit and fills packs across them; `reconcile` looks again at minutes that should have
+//! `planning` counts each minute once and stores what its drain plan is computed from; `minutes`
+//! shares the minute out in units that a run takes by a lease; `sweep` reads the shards of a unit
+//! and fills packs across them; `reconcile` looks again at minutes that should have
 //! drained.
 
 mod minutes;
+mod planning;
 mod reconcile;
 mod sweep;
 
@@ -60,7 +62,8 @@ pub struct StagingReport {
     pub visits_count: u64,
     /// Jobs that were left in them and staged again.
     pub reconciled_count: u64,
-    /// Jobs that were left in them because their channel is paused or their lane is behind.
+    /// Jobs that were left in them because their channel is paused, their lane is behind, or their
+    /// planned release is still to come.
     pub held_back_count: u64,
     /// Due minutes that are left to another run or to the next tick.
     pub left_minutes_count: u64,
@@ -106,7 +109,7 @@ where
         policy: &Policy,
     ) -> Result<StagingReport, StagingError> {
         let mut report = StagingReport::default();
-        self.stage_due_minutes(shards, &mut report).await?;
+        self.stage_due_minutes(shards, policy, &mut report).await?;
         if self.has_time() {
             self.reconcile(shards, policy, &mut report).await?;
         }

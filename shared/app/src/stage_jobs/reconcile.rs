@@ -1,13 +1,14 @@
 //! Visits minutes that should have drained, and stages what is left in them (PROTOCOL rule 11).
 
 use spillway_domain::bucket::ShardCount;
-use spillway_domain::pack::PackKey;
+use spillway_domain::drain_plan::{DrainPlan, Place};
+use spillway_domain::pack::{DueJob, PackKey};
 use spillway_domain::policy::Policy;
 use spillway_domain::precision::Lane;
-use spillway_domain::reconcile::{Found, is_behind};
+use spillway_domain::reconcile::{Found, is_behind, is_on_its_way};
 use spillway_domain::time::{Instant, Minute};
 
-use super::sweep::{Sweep, SweepEnd, Tally};
+use super::sweep::{Choice, Sweep, SweepEnd, Tally};
 use super::{Stager, StagingError, StagingReport};
 use crate::ports::{
     CatchUp, Clock, DueIndex, JobQueue, PortError, QueueDepth, StagingState, StagingUnits,
@@ -27,6 +28,17 @@ impl HeldBack<'_> {
     fn holds_back(&self, key: &PackKey) -> bool {
         let channel = self.policy.channels.get(&key.channel);
         self.behind.contains(&key.lane) || channel.is_some_and(|channel| channel.paused)
+    }
+}
+
+/// Tells whether a job of a minute is not lost but planned for later: for a release from which it
+/// may still be on its way, or in a minute whose plan is not written yet.
+fn is_planned(plans: &[DrainPlan], job: &DueJob, waits_in: Minute, now: Instant) -> bool {
+    let mut places = plans.iter().map(|plan| plan.place(job, waits_in));
+    match places.find(|place| *place != Place::Carried) {
+        Some(Place::At(release_at)) => is_on_its_way(release_at, now),
+        Some(_) => false,
+        None => !plans.is_empty(),
     }
 }
 
@@ -81,8 +93,15 @@ where
         held_back: &HeldBack<'_>,
         report: &mut StagingReport,
     ) -> Result<Option<Found>, StagingError> {
-        let holds_back = |key: &PackKey| held_back.holds_back(key);
-        let mut sweep = Sweep::of_minute(self, minute, Some(&holds_back));
+        let (plans, now) = (self.plans_of(minute).await?, self.clock.now());
+        let choose = |job: DueJob, waits_in| {
+            if held_back.holds_back(&job.key) || is_planned(&plans, &job, waits_in, now) {
+                Choice::HoldBack
+            } else {
+                Choice::Stage(job)
+            }
+        };
+        let mut sweep = Sweep::of_minute(self, minute, &choose);
         let end = sweep.run(shards.shards(), None).await;
         let Tally { staged_count, held_back_count } = sweep.tally;
         report.visits_count += 1;

@@ -1,11 +1,11 @@
-//! Reads shards of a minute, page by page, and sends their jobs in packs that are filled across
+//! Reads shards of some minutes, page by page, and sends their jobs in packs that are filled across
 //! them.
 
 use futures::future::join;
 use futures::stream::{self, StreamExt};
 use spillway_domain::bucket::{Bucket, Shard};
 use spillway_domain::pace::{is_overdue, last_begin_at};
-use spillway_domain::pack::{DueJob, OpenPacks, Pack, PackKey};
+use spillway_domain::pack::{DueJob, OpenPacks, Pack};
 use spillway_domain::precision::Lane;
 use spillway_domain::time::Minute;
 use spillway_domain::unit::{Unit, is_checkpoint_due};
@@ -19,7 +19,7 @@ use crate::send_messages::{PendingMessage, send_messages};
 
 /// How many shards' first pages are read at once: enough to hide the index's latency, few enough
 /// for one connection pool.
-const SHARDS_AT_ONCE: usize = 16;
+pub(super) const SHARDS_AT_ONCE: usize = 16;
 
 /// How a sweep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,16 +42,27 @@ pub(super) struct Tally {
     pub(super) held_back_count: u64,
 }
 
-/// Tells which jobs a sweep leaves where they are.
-pub(super) type HoldsBack<'s> = &'s (dyn Fn(&PackKey) -> bool + Send + Sync);
+/// What a sweep does with a job.
+pub(super) enum Choice {
+    /// It is put into a pack.
+    Stage(DueJob),
+    /// It is left where it is, and counted.
+    HoldBack,
+    /// It is left to another minute's units.
+    LeaveToOthers,
+}
 
-/// Shards of a minute on their way into packs.
+/// Chooses for a job that waits in a bucket of the minute.
+pub(super) type Chooses<'s> = &'s (dyn Fn(DueJob, Minute) -> Choice + Send + Sync);
+
+/// Shards of some minutes on their way into packs.
 pub(super) struct Sweep<'s, 'a, I, Q, D, S, C> {
     stager: &'s Stager<'a, I, Q, D, S, C>,
-    minute: Minute,
+    /// The minutes whose buckets are read, the oldest first.
+    minutes: Vec<Minute>,
     /// The unit whose checkpoints are written, when the sweep is one.
     unit: Option<Unit>,
-    holds_back: Option<HoldsBack<'s>>,
+    choose: Chooses<'s>,
     is_overdue: bool,
     open: OpenPacks,
     /// Full packs that do not fill a batch yet.
@@ -68,22 +79,28 @@ where
     S: StagingState + StagingUnits + CatchUp,
     C: Clock,
 {
-    /// Begins the sweep of a unit that this run has the lease of.
-    pub(super) fn of_unit(stager: &'s Stager<'a, I, Q, D, S, C>, unit: Unit) -> Self {
-        Self { unit: Some(unit), ..Self::of_minute(stager, unit.minute, None) }
+    /// Begins the sweep of a unit that this run has the lease of, over the minutes that its jobs
+    /// wait in.
+    pub(super) fn of_unit(
+        stager: &'s Stager<'a, I, Q, D, S, C>,
+        unit: Unit,
+        minutes: Vec<Minute>,
+        choose: Chooses<'s>,
+    ) -> Self {
+        Self { unit: Some(unit), minutes, ..Self::of_minute(stager, unit.minute, choose) }
     }
 
     /// Begins the sweep of a minute that is visited again.
     pub(super) fn of_minute(
         stager: &'s Stager<'a, I, Q, D, S, C>,
         minute: Minute,
-        holds_back: Option<HoldsBack<'s>>,
+        choose: Chooses<'s>,
     ) -> Self {
         Self {
             stager,
-            minute,
+            minutes: vec![minute],
             unit: None,
-            holds_back,
+            choose,
             is_overdue: is_overdue(minute, stager.clock.now()),
             open: OpenPacks::default(),
             full: Vec::new(),
@@ -99,12 +116,13 @@ where
         shards: impl Iterator<Item = Shard>,
         from: Option<Checkpoint>,
     ) -> Result<SweepEnd, StagingError> {
-        let (stager, minute) = (self.stager, self.minute);
-        let begins: Vec<_> = begins(shards, from).collect();
+        let stager = self.stager;
+        let shards: Vec<_> = shards.collect();
+        let begins: Vec<_> = begins(&self.minutes, &shards, from.as_ref()).collect();
         let reads: Vec<_> = begins
             .into_iter()
             .map(|begin| async move {
-                let bucket = Bucket { minute, shard: begin.shard };
+                let bucket = Bucket { minute: begin.minute, shard: begin.shard };
                 let page = stager.page(bucket, begin.after.as_ref()).await;
                 (begin, page)
             })
@@ -126,7 +144,7 @@ where
         first: Result<DuePage, PortError>,
     ) -> Result<SweepEnd, StagingError> {
         let stager = self.stager;
-        let bucket = Bucket { minute: self.minute, shard: begin.shard };
+        let bucket = Bucket { minute: begin.minute, shard: begin.shard };
         let (mut at, mut read) = (begin, first);
         loop {
             let page = match read {
@@ -142,7 +160,7 @@ where
             {
                 return Ok(SweepEnd::TakenOver);
             }
-            if !stager.has_time() || !self.fill(page.jobs).await? {
+            if !stager.has_time() || !self.fill(page.jobs, at.minute).await? {
                 return self.stop(at).await;
             }
             let batches = self.full_batches();
@@ -160,16 +178,19 @@ where
 
     /// Puts the jobs of a page into packs; `false` when they are overdue and have to wait for their
     /// pace.
-    async fn fill(&mut self, jobs: Vec<DueJob>) -> Result<bool, PortError> {
-        let read_count = jobs.len();
-        let jobs: Vec<_> = match self.holds_back {
-            None => jobs,
-            Some(holds_back) => jobs.into_iter().filter(|job| !holds_back(&job.key)).collect(),
-        };
-        let (count, held_back) = (jobs.len() as u64, (read_count - jobs.len()) as u64);
+    async fn fill(&mut self, read: Vec<DueJob>, waits_in: Minute) -> Result<bool, PortError> {
+        let (mut jobs, mut held_back_count) = (Vec::with_capacity(read.len()), 0);
+        for job in read {
+            match (self.choose)(job, waits_in) {
+                Choice::Stage(job) => jobs.push(job),
+                Choice::HoldBack => held_back_count += 1,
+                Choice::LeaveToOthers => {}
+            }
+        }
+        let count = jobs.len() as u64;
         let Some(jobs) = self.paced(jobs).await? else { return Ok(false) };
         self.tally.staged_count += count;
-        self.tally.held_back_count += held_back;
+        self.tally.held_back_count += held_back_count;
         self.since_checkpoint += count;
         for job in jobs {
             self.full.extend(self.open.add(job));
@@ -268,12 +289,16 @@ where
 
 /// Tells where each shard begins that is still to be swept: the checkpoint's in its middle.
 fn begins(
-    shards: impl Iterator<Item = Shard>,
-    from: Option<Checkpoint>,
+    minutes: &[Minute],
+    shards: &[Shard],
+    from: Option<&Checkpoint>,
 ) -> impl Iterator<Item = Checkpoint> {
-    shards.filter_map(move |shard| match &from {
-        Some(checkpoint) if shard < checkpoint.shard => None,
-        Some(checkpoint) if shard == checkpoint.shard => Some(checkpoint.clone()),
-        _ => Some(Checkpoint { shard, after: None }),
+    let buckets = minutes.iter().flat_map(|minute| shards.iter().map(|shard| (*minute, *shard)));
+    buckets.filter_map(move |(minute, shard)| match from {
+        Some(checkpoint) if (minute, shard) < (checkpoint.minute, checkpoint.shard) => None,
+        Some(checkpoint) if (minute, shard) == (checkpoint.minute, checkpoint.shard) => {
+            Some(checkpoint.clone())
+        }
+        _ => Some(Checkpoint { minute, shard, after: None }),
     })
 }

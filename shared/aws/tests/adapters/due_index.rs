@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 use spillway_app::ports::{DueIndex, PageKey, PortError};
 use spillway_aws::dynamodb_due_index::DynamoDbDueIndex;
 use spillway_aws::schema;
+use spillway_domain::name::ClassName;
 
 use crate::sample::{self, NINE, at};
 use crate::scripted::{Reply, Script, error};
@@ -14,6 +15,7 @@ fn found(id: &str) -> Value {
     json!({
         "job_id": { "S": id }, "generation": { "N": "7" }, "lane": { "S": "exact" },
         "channel": { "S": "inbox" }, "release_at": { "N": NINE.as_millis().to_string() },
+        "class": { "S": "otp" }, "priority": { "N": "3" },
     })
 }
 
@@ -31,6 +33,7 @@ async fn a_page_lists_the_jobs_of_the_bucket() {
     assert_eq!((page.jobs.len(), page.next), (2, None));
     let job = &page.jobs[1];
     assert_eq!((job.entry.job_id.as_str(), job.key.release_at), ("b", NINE));
+    assert_eq!((job.class.as_ref().map(ClassName::as_str), job.priority), (Some("otp"), 3));
     let body = script.only_body();
     assert_eq!(body["IndexName"], schema::DUE_MINUTE_INDEX);
     assert_eq!(body["ExpressionAttributeValues"][":bucket"]["S"], "2026-12-01T09:00Z#0007");

@@ -11,6 +11,7 @@ mod due_index;
 mod item;
 mod jobs_table;
 mod message;
+mod plans;
 mod queue;
 mod sample;
 mod scripted;

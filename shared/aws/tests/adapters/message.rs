@@ -165,6 +165,8 @@ fn the_fullest_packs_stay_below_what_sqs_bills_as_one_request() {
                 job_id: sample::id(&id(number)),
                 generation: Generation::from_number(i64::MAX),
             },
+            class: None,
+            priority: 1,
         });
         for mut pack in packs(jobs) {
             pack.hops = u32::MAX;

@@ -31,7 +31,7 @@ fn split(shards: u16, units: u16) -> Split {
 
 fn checkpoint(after: Option<&str>) -> Checkpoint {
     let after = after.map(|id| PageKey { release_at: at(5), job_id: sample::id(id) });
-    Checkpoint { shard: Shard::from_number(7).unwrap(), after }
+    Checkpoint { minute: NINE.minute(), shard: Shard::from_number(7).unwrap(), after }
 }
 
 fn done() -> Reply {
@@ -208,7 +208,8 @@ async fn progress_stands_under_ones_own_lease() {
             Progress::Reached(checkpoint(Some("a"))),
             ("SET #checkpoint = :checkpoint", "checkpoint"),
             json!({ ":checkpoint": { "M": {
-                "shard": number(7), "release_at": millis(5), "job_id": text("a") } } }),
+                "minute": text("2026-12-01T09:00Z"), "shard": number(7),
+                "release_at": millis(5), "job_id": text("a") } } }),
         ),
         (
             Progress::Left,
@@ -236,12 +237,15 @@ async fn progress_stands_under_ones_own_lease() {
 #[tokio::test]
 async fn a_unit_out_of_shape_is_a_permanent_error_that_names_the_attribute() {
     let with = |checkpoint: Value| updated(&json!({ "checkpoint": { "M": checkpoint } }));
+    let nine = text("2026-12-01T09:00Z");
     let broken = [
         (updated(&json!({ "checkpoint": text("7") })), "attribute checkpoint is not a map"),
-        (with(json!({ "job_id": text("a") })), "attribute shard is missing"),
-        (with(json!({ "shard": number(10_000) })), "attribute shard is no shard"),
+        (with(json!({ "job_id": text("a") })), "attribute minute is missing"),
+        (with(json!({ "minute": text("9:00") })), "attribute minute is no minute"),
+        (with(json!({ "minute": nine })), "attribute shard is missing"),
+        (with(json!({ "minute": nine, "shard": number(10_000) })), "attribute shard is no shard"),
         (
-            with(json!({ "shard": number(1), "release_at": number(1) })),
+            with(json!({ "minute": nine, "shard": number(1), "release_at": number(1) })),
             "attribute job_id is missing",
         ),
         (refused(&json!({ "is_done": text("yes") })), "attribute is_done is not a boolean"),

@@ -11,6 +11,7 @@ mod arbitrary;
 mod attempt;
 mod bucket;
 mod claim;
+mod drain_plan;
 mod jitter;
 mod limiter;
 mod pace;

@@ -32,6 +32,8 @@ fn due_jobs() -> impl Strategy<Value = Vec<DueJob>> {
         let due_job = |(number, (key, generation))| DueJob {
             key,
             entry: entry(format!("job-{number}"), generation),
+            class: None,
+            priority: 1,
         };
         jobs.into_iter().enumerate().map(due_job).collect()
     })
@@ -122,7 +124,7 @@ fn a_full_pack_of_the_longest_ids_fits_its_message() {
     let key = key(4_102_444_800, &"c".repeat(NAME_CHARS_MAX), Lane::Movable);
     let job = |n: usize| {
         let id = format!("{n:02}{}", "\"".repeat(JOB_ID_BYTES_MAX - 2));
-        DueJob { key: key.clone(), entry: entry(id, i64::MAX) }
+        DueJob { key: key.clone(), entry: entry(id, i64::MAX), class: None, priority: 1 }
     };
     let packs = packs((0..PACK_JOBS_MAX).map(job));
     assert_eq!(packs.len(), 1);

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use spillway_app::ports::{Clock as _, StagingState as _};
 use spillway_domain::name::JobId;
 use spillway_domain::precision::Lane;
+use spillway_domain::rate::Rate;
 use spillway_domain::staging::{LOOKAHEAD_SECONDS_MIN, Lookahead};
 use spillway_testkit::build::{channel, job_id};
 use spillway_testkit::{Dice, Driver, Outside, Quirks, Reply};
@@ -74,12 +75,13 @@ pub fn run(case: &Case) -> Outcome {
     let mut dice = Dice::from_seed(case.seed);
     let workload = Workload::drawn(&mut dice, case.seed).with_failures(case.seed);
     let mut mix = Mix::drawn(&mut dice);
-    if workload.rate.is_some() {
+    let mut stack = stack(&workload);
+    give_rates(&mut stack, &mut dice);
+    if stack.policy.rates().next().is_some() {
         mix.fit_to_rate(RATED_SKEW_MILLIS);
     }
     let is_reordered = mix.rate(Kind::Reordered) > 0 && case.filter.has_kind(Kind::Reordered);
     let chance = Chance::new(dice.number(), mix, case.filter.clone());
-    let stack = stack(&workload);
     let outside = Outside::at(workload.began_at);
     let mut driver = outside.driver().shuffled(Dice::from_seed(dice.number()));
     prepare(&outside, &workload, &stack, &mut driver);
@@ -135,6 +137,19 @@ fn stack(workload: &Workload) -> Stack {
         inbox.rate = workload.rate;
     }
     stack
+}
+
+/// Gives the channels of every second run a rate that a spike exceeds, for some minutes too; one
+/// whose workload saturates it has its rate already.
+fn give_rates(stack: &mut Stack, dice: &mut Dice) {
+    if !dice.is_hit(500) {
+        return;
+    }
+    for channel in stack.policy.channels.values_mut().filter(|channel| channel.rate.is_none()) {
+        let per_second = [1, 1, 2, 20][dice.place(4)];
+        let reserve = u32::from(dice.is_hit(300)) * (per_second / 2);
+        channel.rate = Rate::new(per_second, None, reserve).ok();
+    }
 }
 
 /// Sets the outside up, before anything goes wrong.

@@ -69,6 +69,10 @@ mutants! {
     MovableFromReserve = "movable-from-reserve",
     /// A redrive deletes an entry as it receives it.
     EntryDeletedFirst = "entry-deleted-first",
+    /// What is carried is told by its rank among the jobs that are still there.
+    CarryByRank = "carry-by-rank",
+    /// Every run computes the plans of the minutes that it stages afresh.
+    PlanAfresh = "plan-afresh",
 }
 
 /// A batch that was not sent when it was to be.

@@ -7,7 +7,7 @@ use spillway_testkit::{Fault, FaultPlan, Operation};
 ///
 /// A claim takes none. It belongs to the hold, in which an idle system makes it; what was handed
 /// out late would otherwise leave in another second than the one that the workers' rate counted it in.
-const CALL_MILLIS: [(Operation, i64); 17] = [
+const CALL_MILLIS: [(Operation, i64); 19] = [
     (Operation::Create, 5),
     (Operation::Read, 5),
     (Operation::RecordDelivered, 5),
@@ -17,6 +17,8 @@ const CALL_MILLIS: [(Operation, i64); 17] = [
     (Operation::AdvanceWatermark, 5),
     (Operation::Visits, 5),
     (Operation::WriteVisits, 5),
+    (Operation::Plan, 5),
+    (Operation::WritePlan, 5),
     (Operation::Split, 5),
     (Operation::WriteSplit, 5),
     (Operation::Lease, 5),

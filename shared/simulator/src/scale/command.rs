@@ -29,6 +29,11 @@ pub(super) fn jobs(text: &str) -> Result<u64, String> {
     whole(text, 1, JOBS_MAX)
 }
 
+/// Reads how many one-time codes a run has.
+pub(super) fn codes(text: &str) -> Result<u64, String> {
+    whole(text, 0, JOBS_MAX)
+}
+
 /// Reads how many jobs a second the workers take.
 pub(super) fn rate(text: &str) -> Result<u64, String> {
     whole(text, 1, RATE_MAX)

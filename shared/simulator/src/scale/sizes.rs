@@ -12,9 +12,8 @@ const BUCKET_BYTES: usize = 22;
 const TTL_BYTES: usize = 6;
 /// A map takes three bytes beside its contents.
 const MAP_BYTES: usize = 3;
-/// What an entry of the index holds and a [`DueJob`] does not tell: `due_at`, `priority`,
-/// `expires_at` and a class of the usual length.
-const UNTOLD_BYTES: usize = (6 + INSTANT_BYTES) + (8 + 2) + (10 + INSTANT_BYTES) + (5 + 8);
+/// What an entry of the index holds and a [`DueJob`] does not tell: `due_at` and `expires_at`.
+const UNTOLD_BYTES: usize = (6 + INSTANT_BYTES) + (10 + INSTANT_BYTES);
 
 /// Bytes of a write unit.
 const WRITE_UNIT_BYTES: usize = 1_024;
@@ -110,6 +109,7 @@ pub(super) fn entry_bytes(job: &Job) -> usize {
 
 /// Counts the bytes of an entry as a page of the index tells it.
 pub(super) fn page_entry_bytes(job: &DueJob) -> usize {
+    let class = job.class.as_ref().map_or(0, |class| text("class", class.as_str()));
     "bucket".len()
         + BUCKET_BYTES
         + text("job_id", job.entry.job_id.as_str())
@@ -117,6 +117,8 @@ pub(super) fn page_entry_bytes(job: &DueJob) -> usize {
         + instant("release_at")
         + text("channel", job.key.channel.as_str())
         + text("lane", job.key.lane.as_str())
+        + number("priority", job.priority)
+        + class
         + UNTOLD_BYTES
 }
 

@@ -5,12 +5,13 @@ use std::process::ExitCode;
 use clap::Args;
 use spillway_domain::name::ClassName;
 use spillway_domain::precision::Contract;
+use spillway_domain::rate::{RATE_PER_SECOND_MAX, Rate};
 use spillway_domain::spec::JobSpec;
 use spillway_domain::time::Instant;
 use spillway_testkit::Dice;
 use spillway_testkit::build::{at, class, job_spec};
 
-use super::command::{Usage, jobs, print, rate, share, window};
+use super::command::{Usage, codes, jobs, print, rate, share, window};
 use super::report::Report;
 use super::run::{Plan, run};
 use super::workload::{IntakeCall, JOBS_OF_A_CALL, Workload, id_of};
@@ -33,9 +34,9 @@ const MOVABLE: &str = "movable";
 /// dispatch use case and recorded, over ports in memory. All that is reported was counted on the
 /// way.
 ///
-/// There is no limiter of a channel in this run: --rate is what the workers of both lanes take
-/// together. The event source hands out messages no faster than that many jobs a second, those of
-/// the exact lane first.
+/// --rate is the rate of the channel, by which staging plans the releases, and also what the workers
+/// of both lanes take together: the event source hands out messages no faster than that many jobs a
+/// second, those of the exact lane first.
 ///
 /// A job is late when it is delivered after the last second of its window. Lateness is counted
 /// from its due time, which its tolerance and its id's hash give it. The bill holds write and read
@@ -58,6 +59,9 @@ pub struct Arguments {
     /// Which part of the jobs is exact, 0 to 1.
     #[arg(long, default_value_t = 0.1, allow_negative_numbers = true, value_parser = share)]
     pub exact_share: f64,
+    /// How many one-time codes are requested for 09:01:00 beside them, on the same channel.
+    #[arg(long, default_value_t = 0, allow_negative_numbers = true, value_parser = codes)]
+    pub otp: u64,
     /// The seed of ids and order: the same seed, the same run.
     #[arg(long, default_value_t = 7)]
     pub seed: u64,
@@ -77,17 +81,17 @@ pub fn report(arguments: &Arguments, usage: impl FnOnce() -> Usage) -> Report {
 }
 
 fn plan(arguments: &Arguments) -> Plan {
-    let Arguments { jobs, early, late, rate, seed, .. } = *arguments;
+    let Arguments { jobs, early, late, rate, otp, seed, .. } = *arguments;
     let requested_at = at(REQUESTED_AT);
-    let calls = as_seconds(jobs.div_ceil(JOBS_OF_A_CALL as u64));
+    let calls = as_seconds((jobs + otp).div_ceil(JOBS_OF_A_CALL as u64));
     let first_due_at = requested_at.plus_seconds(-i64::from(early));
     let begins_at = first_due_at.plus_seconds(-AHEAD_SECONDS).plus_millis(-calls * CALL_MILLIS);
     let drained_at = requested_at.plus_seconds(i64::from(late) + 2 * as_seconds(jobs / rate));
     Plan {
-        jobs,
+        jobs: jobs + otp,
         seed,
         rate,
-        stack: stack(early, late),
+        stack: stack(arguments),
         begins_at,
         gives_up_at: drained_at.plus_seconds(86_400),
         without_ticks: None,
@@ -96,9 +100,15 @@ fn plan(arguments: &Arguments) -> Plan {
     }
 }
 
-/// Tells the policy's default with two classes beside it: of exact jobs, and of movable ones.
-fn stack(early_seconds: u32, late_seconds: u32) -> Stack {
+/// Tells the policy's default with two classes beside it, of exact jobs and of movable ones, and
+/// with the workers' rate as that of each channel, as far as a channel may have it.
+fn stack(arguments: &Arguments) -> Stack {
+    let Arguments { early: early_seconds, late: late_seconds, rate, .. } = *arguments;
     let mut stack = Stack::deployed();
+    let per_second = u32::try_from(rate).unwrap_or(u32::MAX).min(RATE_PER_SECOND_MAX);
+    for channel in stack.policy.channels.values_mut() {
+        channel.rate = Rate::new(per_second, None, 0).ok();
+    }
     let movable = Contract { early_seconds, late_seconds, ..Contract::EXACT };
     stack.policy.classes.extend([(class(EXACT), Contract::EXACT), (class(MOVABLE), movable)]);
     stack
@@ -119,7 +129,22 @@ fn workload(arguments: &Arguments, begins_at: Instant) -> Workload {
         let jobs = numbers.map(|number| (id_of(seed, number), spec(next_class(number)))).collect();
         IntakeCall { at: begins_at, jobs }
     });
-    Box::new(calls)
+    Box::new(calls.chain(codes_of_next_minute(arguments, begins_at)))
+}
+
+/// Makes the calls that ask for the one-time codes.
+fn codes_of_next_minute(
+    arguments: &Arguments,
+    begins_at: Instant,
+) -> impl Iterator<Item = IntakeCall> + use<> {
+    let Arguments { jobs, otp, seed, .. } = *arguments;
+    let requested_at = at(REQUESTED_AT).minute().next().start();
+    (jobs..jobs + otp).step_by(JOBS_OF_A_CALL).map(move |first| {
+        let numbers = first..(jobs + otp).min(first + JOBS_OF_A_CALL as u64);
+        let code = JobSpec { class: Some(class("otp")), ..job_spec(requested_at) };
+        let jobs = numbers.map(|number| (id_of(seed, number), code.clone())).collect();
+        IntakeCall { at: begins_at, jobs }
+    })
 }
 
 fn spec(class: ClassName) -> JobSpec {

@@ -105,6 +105,10 @@ macro_rules! control_contract {
             of_two_runs_at_once_one_writes_its_shard_counts,
         ]);
         $crate::clause_tests!($run, units: [
+            a_plan_is_written_once,
+            a_plan_is_read_as_it_was_written,
+            the_largest_plan_is_stored_whole,
+            of_two_plans_at_once_one_is_in_force,
             a_split_is_written_once,
             of_two_splits_at_once_one_is_in_force,
             a_lease_is_held_until_it_runs_out,

@@ -1,17 +1,88 @@
-//! The staging units: how a minute is split, and who has the lease of a part.
+//! The staging units: how a minute is planned and split, and who has the lease of a part.
+
+use std::collections::BTreeMap;
 
 use futures::future::join_all;
 use spillway_app::ports::{Checkpoint, LeaseToken, Leased, PageKey, Progress, StagingUnits as _};
 use spillway_domain::bucket::Shard;
-use spillway_domain::time::Instant;
+use spillway_domain::drain_plan::{Cell, Histogram, PlanRecord, RECORD_BYTES_MAX, drain_plan};
+use spillway_domain::precision::Lane;
+use spillway_domain::rate::Rate;
+use spillway_domain::time::{Instant, Minute};
 use spillway_domain::unit::{Split, Unit};
 
 use super::ControlTable;
 use super::steps::answered;
-use crate::build::{job_id, shards};
+use crate::build::{channel, class, job_id, shards};
 
 /// How long the leases of these clauses last, in seconds.
 const LEASE_SECONDS: i64 = 60;
+
+/// A plan's record is written once: whoever comes later is answered the one that is in force. An
+/// empty one is in force as any other.
+pub async fn a_plan_is_written_once(table: &impl ControlTable) {
+    let (units, minute) = (table.staging_units(), table.now().minute());
+    assert_eq!(answered(units.plan(minute).await), None);
+    let first = PlanRecord::empty(minute);
+    for wanted in [first.clone(), plan(minute, 3), first.clone()] {
+        assert_eq!(answered(units.write_plan(&wanted).await), first);
+        assert_eq!(answered(units.plan(minute).await), Some(first.clone()));
+    }
+    assert_eq!(answered(units.plan(minute.plus(1)).await), None);
+}
+
+/// A plan's record is read as it was written, with what is carried in.
+pub async fn a_plan_is_read_as_it_was_written(table: &impl ControlTable) {
+    let (units, minute) = (table.staging_units(), table.now().minute());
+    let carried = drain_plan(&plan(minute.plus(-1), 2)).carried();
+    let rates = BTreeMap::from([(channel("sms"), rate())]);
+    let written = PlanRecord::of(minute, &rates, counted(minute, 2), carried);
+    assert_eq!(written.minutes().len(), 2, "something is carried");
+    assert_eq!(answered(units.write_plan(&written).await), written);
+    assert_eq!(answered(units.plan(minute).await), Some(written));
+}
+
+/// A record of as many bytes as it may have is stored whole.
+pub async fn the_largest_plan_is_stored_whole(table: &impl ControlTable) {
+    let (units, minute) = (table.staging_units(), table.now().minute());
+    let written = plan(minute, 30_000);
+    let bytes = written.to_text().len();
+    assert!((RECORD_BYTES_MAX - 200..=RECORD_BYTES_MAX).contains(&bytes), "{bytes}");
+    assert_eq!(answered(units.write_plan(&written).await), written);
+    assert_eq!(answered(units.plan(minute).await), Some(written));
+}
+
+/// Of two plans at once one is in force, and both runs are told which.
+pub async fn of_two_plans_at_once_one_is_in_force(table: &impl ControlTable) {
+    let (units, minute) = (table.staging_units(), table.now().minute());
+    let (few, many) = (plan(minute, 1), plan(minute, 9));
+    let (one, other) = futures::join!(units.write_plan(&few), units.write_plan(&many));
+    let (one, other) = (answered(one), answered(other));
+    assert_eq!(one, other);
+    assert!(one == few || one == many);
+    assert_eq!(answered(units.plan(minute).await), Some(one));
+}
+
+fn rate() -> Rate {
+    Rate::new(10, None, 1).unwrap_or_else(|problems| panic!("{problems:?}"))
+}
+
+/// Jobs of so many classes in one second.
+fn counted(minute: Minute, classes: u32) -> Histogram {
+    let mut counted = Histogram::default();
+    for number in 0..classes {
+        let (due_at, class) = (minute.start(), Some(class(&format!("class-{number:05}"))));
+        let cell = Cell { lane: Lane::Movable, priority: 9, due_at, class };
+        counted.add(&channel("sms"), cell, 1_000);
+    }
+    counted
+}
+
+/// A record with so many cells.
+fn plan(minute: Minute, cells: u32) -> PlanRecord {
+    let rates = BTreeMap::from([(channel("sms"), rate())]);
+    PlanRecord::of(minute, &rates, counted(minute, cells), BTreeMap::new())
+}
 
 /// A split is written once: whoever comes later is answered the one that is in force.
 pub async fn a_split_is_written_once(table: &impl ControlTable) {
@@ -188,7 +259,7 @@ fn checkpoint(shard: u16, after: Option<&str>) -> Checkpoint {
     let release_at = Instant::from_millis(1_796_115_600_250);
     let after = after.map(|id| PageKey { release_at, job_id: job_id(id) });
     let shard = Shard::from_number(shard).unwrap_or_else(|| panic!("no shard {shard}"));
-    Checkpoint { shard, after }
+    Checkpoint { minute: release_at.minute(), shard, after }
 }
 
 fn all_progress() -> [Progress; 3] {

@@ -56,6 +56,10 @@ operations! {
     WriteVisits,
     /// `StagingState::write_shard_counts`.
     WriteShardCounts,
+    /// `StagingUnits::plan`.
+    Plan,
+    /// `StagingUnits::write_plan`.
+    WritePlan,
     /// `StagingUnits::split`.
     Split,
     /// `StagingUnits::write_split`.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use spillway_app::ports::{Clock as _, DueIndex, DuePage, PageKey, PortError};
 use spillway_domain::bucket::Bucket;
 use spillway_domain::job::{Generation, Job};
-use spillway_domain::name::{ChannelName, JobId};
+use spillway_domain::name::{ChannelName, ClassName, JobId};
 use spillway_domain::pack::{DueJob, PackEntry, PackKey};
 use spillway_domain::precision::Lane;
 use spillway_domain::time::Instant;
@@ -28,7 +28,9 @@ struct Listed {
     generation: Generation,
     /// One name serves millions of jobs.
     channel: Arc<ChannelName>,
+    class: Option<Arc<ClassName>>,
     lane: Lane,
+    priority: u8,
 }
 
 /// One job's entry, and where it stands.
@@ -59,6 +61,7 @@ pub(super) struct Index {
     late_until: HashMap<JobId, Instant>,
     writes: u64,
     channels: Vec<Arc<ChannelName>>,
+    classes: Vec<Arc<ClassName>>,
 }
 
 impl Default for Index {
@@ -73,6 +76,7 @@ impl Default for Index {
             late_until: HashMap::new(),
             writes: 0,
             channels: Vec::new(),
+            classes: Vec::new(),
         }
     }
 }
@@ -105,21 +109,15 @@ impl Index {
     }
 
     fn entry_of(&mut self, job: &Job) -> Option<Entry> {
+        let class = job.spec.class.as_ref();
         let listed = Listed {
             generation: job.generation,
-            channel: self.shared(&job.spec.channel),
+            channel: shared(&mut self.channels, &job.spec.channel),
+            class: class.map(|class| shared(&mut self.classes, class)),
             lane: job.lane(),
+            priority: job.contract.priority,
         };
         job.bucket.map(|bucket| Entry { bucket, release_at: job.release_at, listed })
-    }
-
-    fn shared(&mut self, channel: &ChannelName) -> Arc<ChannelName> {
-        let known = self.channels.iter().find(|known| ***known == *channel);
-        known.cloned().unwrap_or_else(|| {
-            let new = Arc::new(channel.clone());
-            self.channels.push(Arc::clone(&new));
-            new
-        })
     }
 
     fn catch_up(&mut self, now: Instant) {
@@ -169,6 +167,16 @@ impl Index {
     }
 }
 
+/// Gives the one copy of a name.
+fn shared<T: Clone + PartialEq>(names: &mut Vec<Arc<T>>, name: &T) -> Arc<T> {
+    let known = names.iter().find(|known| ***known == *name);
+    known.cloned().unwrap_or_else(|| {
+        let new = Arc::new(name.clone());
+        names.push(Arc::clone(&new));
+        new
+    })
+}
+
 fn due_job(((release_at, id), listed): (&Place, &Listed)) -> DueJob {
     DueJob {
         key: PackKey {
@@ -177,6 +185,8 @@ fn due_job(((release_at, id), listed): (&Place, &Listed)) -> DueJob {
             lane: listed.lane,
         },
         entry: PackEntry { job_id: id.clone(), generation: listed.generation },
+        class: listed.class.as_deref().cloned(),
+        priority: listed.priority,
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use spillway_app::ports::{
     CatchUp, Checkpoint, LeaseToken, Leased, PortError, Progress, StagingUnits,
 };
+use spillway_domain::drain_plan::PlanRecord;
 use spillway_domain::time::{Instant, Minute};
 use spillway_domain::unit::{Split, Unit};
 
@@ -14,6 +15,7 @@ use crate::fault::Operation;
 /// The items of the staging units.
 #[derive(Debug, Default)]
 pub(super) struct Units {
+    plans: BTreeMap<Minute, PlanRecord>,
     splits: BTreeMap<Minute, Split>,
     leases: BTreeMap<Unit, Lease>,
     reserved_until: Option<Instant>,
@@ -70,6 +72,18 @@ impl Units {
 }
 
 impl StagingUnits for InMemoryStore {
+    async fn plan(&self, minute: Minute) -> Result<Option<PlanRecord>, PortError> {
+        let read = |tables: &mut Tables| tables.units.plans.get(&minute).cloned();
+        self.control(Operation::Plan, read).await
+    }
+
+    async fn write_plan(&self, record: &PlanRecord) -> Result<PlanRecord, PortError> {
+        let write = |tables: &mut Tables| {
+            tables.units.plans.entry(record.minute).or_insert_with(|| record.clone()).clone()
+        };
+        self.control(Operation::WritePlan, write).await
+    }
+
     async fn split(&self, minute: Minute) -> Result<Option<Split>, PortError> {
         let read = |tables: &mut Tables| tables.units.splits.get(&minute).copied();
         self.control(Operation::Split, read).await

@@ -35,6 +35,7 @@ invariants! {
     SuccessIsStored = "success means that the row is there",
     SuccessIsStaged = "success inside the boundary means that the message was sent",
     WatermarkWaits = "the watermark waits for every job that the index shows",
+    PlanIsOne = "a minute has one plan",
     ClaimOfOwnGeneration = "a message claims its own generation alone",
     FailedHasLetter = "a failed job has its dead-letter entry",
     LimitsRespected = "no limit of a queue or a channel is broken",

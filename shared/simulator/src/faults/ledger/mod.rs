@@ -12,9 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use spillway_app::accept_jobs::Change;
 use spillway_app::ports::{OutgoingMessage, QueueMessage};
+use spillway_domain::drain_plan::{DrainPlan, Place, PlanRecord, drain_plan};
 use spillway_domain::job::{Job, State};
 use spillway_domain::name::JobId;
-use spillway_domain::pack::PackEntry;
+use spillway_domain::pack::{DueJob, PackEntry};
 use spillway_domain::policy::Policy;
 use spillway_domain::precision::Lane;
 use spillway_domain::staging::Lookahead;
@@ -46,6 +47,8 @@ pub(super) struct Ledger {
     seconds: BTreeMap<Second, BTreeMap<JobId, u16>>,
     rates: Rates,
     redriven_count: u64,
+    /// The plans that are in force, by their minutes.
+    plans: BTreeMap<Minute, (PlanRecord, DrainPlan)>,
 }
 
 /// What a run came to, counted.
@@ -107,6 +110,7 @@ impl Ledger {
             seconds: BTreeMap::new(),
             rates: Rates::of(policy),
             redriven_count: 0,
+            plans: BTreeMap::new(),
         }
     }
 
@@ -195,8 +199,29 @@ impl Ledger {
         notes.indexed_at = notes.indexed_at.max(Some(seen_at));
     }
 
+    /// Takes in that a run is told which plan of a minute is in force: every run is told the same.
+    pub(super) fn planned(&mut self, record: &PlanRecord) {
+        let plan = drain_plan(record);
+        self.note(|| plan.to_string());
+        match self.plans.get(&record.minute) {
+            None => {
+                self.plans.insert(record.minute, (record.clone(), plan));
+            }
+            Some((in_force, _)) if in_force == record => {}
+            Some(_) => self.breaks(Invariant::PlanIsOne, format!("two of {}", record.minute)),
+        }
+    }
+
+    /// Tells whether the plans up to `minute` carry a job that waits in `waits_in` into a later one.
+    fn is_carried_beyond(&self, minute: Minute, job: &Job, waits_in: Minute) -> bool {
+        let job = DueJob::of(job);
+        let places = self.plans.range(waits_in..=minute);
+        let mut places = places.map(|(_, (_, plan))| plan.place(&job, waits_in));
+        self.plans.contains_key(&waits_in) && places.all(|place| place == Place::Carried)
+    }
+
     /// Takes in that a run moves the watermark over `minute`: what the index showed before any run
-    /// could read that minute must have a message.
+    /// could read that minute must have a message, unless its plan carries it into a later minute.
     pub(super) fn watermark_moves(&mut self, minute: Minute) {
         self.note(|| format!("watermark to {minute}"));
         let lookahead_seconds = self.lookahead_seconds;
@@ -208,7 +233,8 @@ impl Ledger {
                     let first_read_at = read_at.plus_millis(-SKEW_MILLIS);
                     let is_shown = notes.indexed_at.is_some_and(|at| at <= first_read_at);
                     let has_message = notes.messages.contains_key(&row.generation);
-                    waits_in <= minute && is_shown && !has_message
+                    let is_due = || !self.is_carried_beyond(minute, row, waits_in);
+                    waits_in <= minute && is_shown && !has_message && is_due()
                 },
             )
         });

@@ -5,6 +5,7 @@ use spillway_app::ports::{
     SettingsSource, StagingState, StagingUnits, StoredPolicy, Versioned,
 };
 use spillway_domain::bucket::{Bucket, ShardCounts};
+use spillway_domain::drain_plan::PlanRecord;
 use spillway_domain::limiter::{Leasing, TokenRequest};
 use spillway_domain::name::ChannelName;
 use spillway_domain::reconcile::Visits;
@@ -49,6 +50,18 @@ impl<P: StagingState> StagingState for Watched<P> {
 }
 
 impl<P: StagingUnits> StagingUnits for Watched<P> {
+    async fn plan(&self, minute: Minute) -> Result<Option<PlanRecord>, PortError> {
+        let record = self.inner.plan(minute).await?;
+        record.iter().for_each(|record| self.user.scene.ledger().planned(record));
+        Ok(record)
+    }
+
+    async fn write_plan(&self, record: &PlanRecord) -> Result<PlanRecord, PortError> {
+        let in_force = self.inner.write_plan(record).await?;
+        self.user.scene.ledger().planned(&in_force);
+        Ok(in_force)
+    }
+
     async fn split(&self, minute: Minute) -> Result<Option<Split>, PortError> {
         self.inner.split(minute).await
     }

@@ -5,6 +5,7 @@ use spillway_app::ports::{
     StagingState, StagingUnits, StoredPolicy, Versioned,
 };
 use spillway_domain::bucket::ShardCounts;
+use spillway_domain::drain_plan::PlanRecord;
 use spillway_domain::limiter::{Leasing, TokenRequest};
 use spillway_domain::name::{ChannelName, JobId};
 use spillway_domain::policy::Removed;
@@ -134,6 +135,14 @@ impl<T: ControlTable + Send + Sync> PolicyStore for Persisting<T> {
 
 /// Each of these writes is answered as the first time when it is made again.
 impl<T: ControlTable + Send + Sync> StagingUnits for Persisting<T> {
+    async fn plan(&self, minute: Minute) -> Result<Option<PlanRecord>, PortError> {
+        until_answered(|| self.0.staging_units().plan(minute)).await
+    }
+
+    async fn write_plan(&self, record: &PlanRecord) -> Result<PlanRecord, PortError> {
+        until_answered(|| self.0.staging_units().write_plan(record)).await
+    }
+
     async fn split(&self, minute: Minute) -> Result<Option<Split>, PortError> {
         until_answered(|| self.0.staging_units().split(minute)).await
     }
