@@ -67,7 +67,7 @@ pub struct Waiting {
 impl Waiting {
     /// Tells from which hash on those of the jobs wait that are not among the first `count`: hashes
     /// are spread evenly, so that each share of the jobs has the same share of the range.
-    pub(super) fn from_hash_after(self, count: u64) -> u64 {
+    pub(super) fn hash_after(self, count: u64) -> u64 {
         const HASHES: u128 = 1 << 64;
         let range = HASHES.saturating_sub(u128::from(self.from_hash));
         // At most 2^64 × 2^64 − 2^64, which fits.

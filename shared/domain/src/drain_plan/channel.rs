@@ -108,7 +108,7 @@ impl CellPlan {
     fn release(&mut self, at: Instant, room: u64) -> u64 {
         let count = self.carried_count().min(room);
         if count > 0 {
-            let from_hash = self.waiting.from_hash_after(self.released_count);
+            let from_hash = self.waiting.hash_after(self.released_count);
             self.releases.push(Release { at, count, from_hash });
             self.released_count = self.released_count.saturating_add(count);
         }
@@ -133,7 +133,7 @@ impl CellPlan {
     /// Tells which jobs are carried into the next minute.
     pub(super) fn carried(&self) -> Option<Waiting> {
         let count = self.carried_count();
-        let from_hash = || self.waiting.from_hash_after(self.released_count);
+        let from_hash = || self.waiting.hash_after(self.released_count);
         (count > 0).then(|| Waiting { from_hash: from_hash(), count })
     }
 

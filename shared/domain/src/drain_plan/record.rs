@@ -216,8 +216,8 @@ fn cell_line(minute: Minute, cell: &Cell, waiting: Waiting) -> String {
     line
 }
 
-fn read_cell(minute: Minute, line: &str) -> Option<(Cell, Waiting)> {
-    let mut words = line.split(' ');
+fn read_cell(minute: Minute, text: &str) -> Option<(Cell, Waiting)> {
+    let mut words = text.split(' ');
     let lane = Lane::parse(words.next()?)?;
     let priority = words.next()?.parse().ok().filter(|priority| *priority <= PRIORITY_MAX)?;
     let due_at = minute.start().plus_seconds(words.next()?.parse().ok()?);
