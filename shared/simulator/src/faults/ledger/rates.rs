@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use spillway_domain::job::{Job, State};
+use spillway_domain::job::Job;
 use spillway_domain::limiter::TokenLease;
 use spillway_domain::name::{ChannelName, JobId};
 use spillway_domain::policy::Policy;
@@ -113,15 +113,16 @@ impl Ledger {
     }
 
     fn late(&self, channel: &ChannelName, rated: &Rated) -> Option<String> {
-        let rows = self.jobs.values().filter_map(|notes| notes.row.as_ref());
-        let is_meant = |row: &&Job| {
-            row.spec.channel == *channel
-                && row.lane() == Lane::Exact
-                && row.state == State::Delivered
-        };
+        let is_exact = |row: &&Job| row.spec.channel == *channel && row.lane() == Lane::Exact;
+        let rows: Vec<_> =
+            self.jobs.values().filter_map(|notes| notes.row.as_ref()).filter(is_exact).collect();
+        // What the channel refused comes back at times that are not those that were asked for.
+        if rows.iter().any(|row| row.attempts > 1 || row.redriven_at.is_some()) {
+            return None;
+        }
         let mut jobs: Vec<_> = rows
-            .filter(is_meant)
-            .filter_map(|row| Some((row.due_at.max(row.accepted_at), row.sent_at?, &row.id)))
+            .into_iter()
+            .map(|row| (row.due_at.max(row.accepted_at), row.sent_at, &row.id))
             .collect();
         jobs.sort();
         let mut late = None;
@@ -129,14 +130,16 @@ impl Ledger {
             let Some((first, ..)) = busy.first() else { continue };
             let drains_at = first.plus_millis(worth_millis(busy.len(), rated.rate));
             let limit = drains_at.plus_millis(EXACT_LATE_MILLIS_MAX);
-            late = late.or_else(|| busy.iter().find(|(_, sent_at, _)| *sent_at > limit));
+            late = late.or_else(|| busy.iter().find(|(_, sent_at, _)| *sent_at > Some(limit)));
         }
         let (ready_at, sent_at, id) = late?;
-        Some(format!("{id} was sent {} ms late", sent_at.millis_since(*ready_at)))
+        let late_millis = sent_at.map(|sent_at| sent_at.millis_since(*ready_at));
+        Some(format!("{id} was sent {late_millis:?} ms late"))
     }
 }
 
-type ExactJob<'a> = (Instant, Instant, &'a JobId);
+/// When a job may be sent, and when it was, unless it was cancelled or expired.
+type ExactJob<'a> = (Instant, Option<Instant>, &'a JobId);
 
 /// Parts jobs in order of their times where the work before has drained.
 fn busy_periods<'j, 'a>(jobs: &'j [ExactJob<'a>], rate: Rate) -> Vec<&'j [ExactJob<'a>]> {
@@ -152,8 +155,9 @@ fn busy_periods<'j, 'a>(jobs: &'j [ExactJob<'a>], rate: Rate) -> Vec<&'j [ExactJ
     periods
 }
 
-/// How long a rate takes for so many jobs, in milliseconds.
+/// How long a rate takes for so many jobs, in milliseconds: one that is accepted at the boundary is
+/// staged by intake and by prefetch, and each copy takes a token, as one that is cancelled may.
 fn worth_millis(jobs: usize, rate: Rate) -> i64 {
     let jobs = i64::try_from(jobs).unwrap_or(i64::MAX);
-    jobs * 1_000 / i64::from(rate.per_second())
+    2 * jobs * 1_000 / i64::from(rate.per_second())
 }
