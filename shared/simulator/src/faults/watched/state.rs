@@ -52,7 +52,9 @@ impl<P: StagingState> StagingState for Watched<P> {
 impl<P: StagingUnits> StagingUnits for Watched<P> {
     async fn plan(&self, minute: Minute) -> Result<Option<PlanRecord>, PortError> {
         let record = self.inner.plan(minute).await?;
-        record.iter().for_each(|record| self.user.scene.ledger().planned(record));
+        if let Some(record) = &record {
+            self.user.scene.ledger().planned(record);
+        }
         Ok(record)
     }
 
