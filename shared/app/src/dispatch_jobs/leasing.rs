@@ -110,15 +110,12 @@ impl<P: DispatchPorts> Dispatcher<'_, P> {
         if waiting.entries.is_empty() {
             return None;
         }
-        let portion = match self.next_lease(pack, &mut waiting).await {
-            Some(lease) => {
-                let taken = self.claim_for(lease, message, pack, channel, &mut waiting).await;
-                Portion::Send(taken, lease)
-            }
-            None => {
-                let at = self.comes_back_to_lease_at(pack, &waiting);
-                Portion::PassOn(std::mem::take(&mut waiting.entries), at)
-            }
+        let portion = if let Some(lease) = self.next_lease(pack, &mut waiting).await {
+            let taken = self.claim_for(lease, message, pack, channel, &mut waiting).await;
+            Portion::Send(taken, lease)
+        } else {
+            let at = self.comes_back_to_lease_at(pack, &waiting);
+            Portion::PassOn(std::mem::take(&mut waiting.entries), at)
         };
         Some((portion, waiting))
     }
@@ -184,9 +181,9 @@ impl<P: DispatchPorts> Dispatcher<'_, P> {
 
     async fn ask(&self, pack: &Pack, waiting: &mut Waiting) -> Result<Leasing, PortError> {
         let now = self.clock.now();
-        let pick = slice_pick(&waiting.token, waiting.asks);
+        let chosen = slice_pick(&waiting.token, waiting.asks);
         waiting.asks += 1;
-        let slice = Slice::of(waiting.rate, self.lane, pick);
+        let slice = Slice::of(waiting.rate, self.lane, chosen);
         let ahead_millis = slice.ahead_millis(waiting.claiming_millis);
         let request = TokenRequest {
             slice,
