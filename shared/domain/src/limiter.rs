@@ -25,15 +25,20 @@ pub const SLICE_PER_SECOND_MAX: u32 = 5_000;
 pub const EXACT_AHEAD_MILLIS: i64 = 1_000;
 /// How far ahead a movable lease may begin, in milliseconds. Exact work stands behind no more than
 /// this and the one lease that begins there.
-pub const MOVABLE_AHEAD_MILLIS: i64 = 100;
-/// What part of a second's tokens a lease has at most: a tenth.
-const LEASE_PART: u32 = 10;
+/// It is more than the skew of clocks and the time of a call, so that askers whose clocks differ
+/// leave no gap between their leases.
+pub const MOVABLE_AHEAD_MILLIS: i64 = 150;
+/// What part of a second's tokens an exact lease has at most: a tenth.
+const EXACT_PART: u32 = 10;
+/// What part of a second's tokens a movable lease has at most: a twentieth, so that exact work waits
+/// for no more than two of its own leases, this and the limit together.
+const MOVABLE_PART: u32 = 20;
 /// How long before its release a job asks for a token, in milliseconds: the time to lease and to
 /// claim. While nobody else waits, what the rate makes in this time is lost.
 pub const LEASE_HEAD_START_MILLIS: i64 = 100;
-/// How far ahead a lease is asked for at least, in milliseconds: its jobs are claimed meanwhile.
+/// How long a lease and its claims are taken to last at least, in milliseconds.
 pub const CLAIMING_MILLIS_MIN: i64 = 50;
-/// How far ahead a lease is asked for at most, in milliseconds, however slow the table is.
+/// How long they are taken to last at most, in milliseconds, however slow the table is.
 pub const CLAIMING_MILLIS_MAX: i64 = 1_000;
 
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
@@ -138,15 +143,8 @@ impl Slice {
         self.number
     }
 
-    const fn of_lane(self, lane: Lane) -> u32 {
-        match lane {
-            Lane::Exact => self.per_second,
-            Lane::Movable => self.movable_per_second,
-        }
-    }
-
-    /// Tells how many tokens a lease has at most: a tenth of a second's, half of the burst, 1 at
-    /// least.
+    /// Tells how many tokens a lease has at most: a tenth of a second's in the exact lane, a twentieth
+    /// in the movable one; half of the burst; 1 at least.
     ///
     /// ```
     /// use spillway_domain::{limiter::Slice, precision::Lane, rate::Rate};
@@ -158,9 +156,27 @@ impl Slice {
     /// assert_eq!(slice(1, None).tokens_max(Lane::Exact), 1);
     /// ```
     pub const fn tokens_max(self, lane: Lane) -> u32 {
-        let (tenth, half) = (self.of_lane(lane) / LEASE_PART, self.burst.div_ceil(2));
-        let tokens = if tenth < half { tenth } else { half };
+        let of_second = match lane {
+            Lane::Exact => self.per_second / EXACT_PART,
+            Lane::Movable => self.movable_per_second / MOVABLE_PART,
+        };
+        let half = self.burst.div_ceil(2);
+        let tokens = if of_second < half { of_second } else { half };
         if tokens == 0 { 1 } else { tokens }
+    }
+
+    /// Tells how far ahead a lease must begin so that claims which are there after so many
+    /// milliseconds come in time: in the first three quarters of its use, 0 at least.
+    ///
+    /// ```
+    /// use spillway_domain::{limiter::Slice, precision::Lane, rate::Rate};
+    /// let slice = Slice::of(Rate::new(500, Some(100), 0).unwrap(), Lane::Exact, 0);
+    /// assert_eq!(slice.ahead_millis(50), 0); // a lease is used for 102 ms
+    /// assert_eq!(slice.ahead_millis(220), 144);
+    /// ```
+    pub const fn ahead_millis(self, claiming_millis: i64) -> i64 {
+        let ahead = claiming_millis.saturating_sub(self.use_nanos() / NANOS_PER_MILLI * 3 / 4);
+        if ahead < 0 { 0 } else { ahead }
     }
 
     /// How long after its begin a lease may be used, in nanoseconds: as long as the rate takes for
@@ -327,8 +343,8 @@ impl TokenRequest {
     ///     request.decision(SliceState { tat, movable_tat: None })
     /// };
     /// assert_eq!(held(-1), Decision::Lease(TatMove::Start, None));
-    /// assert_eq!(held(100), Decision::Lease(TatMove::Follow, None));
-    /// assert_eq!(held(130), Decision::AskAgain(Instant::from_millis(30)));
+    /// assert_eq!(held(150), Decision::Lease(TatMove::Follow, None));
+    /// assert_eq!(held(180), Decision::AskAgain(Instant::from_millis(30)));
     /// ```
     pub fn decision(&self, state: SliceState) -> Decision {
         let of_reserve = state.movable_tat.filter(|_| self.is_kept_from_reserve());
@@ -401,8 +417,8 @@ const fn ahead_millis(lane: Lane) -> i64 {
     }
 }
 
-/// Tells how far ahead the next lease is asked for, in milliseconds, after a call that took so
-/// long: time for that call and for the claims, [`CLAIMING_MILLIS_MIN`] to
+/// Tells how long the next lease and its claims are taken to last, in milliseconds, after a call
+/// that took so long: [`CLAIMING_MILLIS_MIN`] to
 /// [`CLAIMING_MILLIS_MAX`].
 ///
 /// ```
@@ -414,9 +430,8 @@ pub fn claiming_millis(call_millis: i64) -> i64 {
     millis.clamp(CLAIMING_MILLIS_MIN, CLAIMING_MILLIS_MAX)
 }
 
-/// How far those who are told to ask again are spread at first, in milliseconds: less than lies
-/// between the limit of movable work and the least time to claim, so that no token is lost while
-/// they wait.
+/// How far those who are told to ask again are spread at first, in milliseconds: less than the limit
+/// of movable work, so that no token is lost while they wait.
 const SPREAD_MILLIS: u64 = 40;
 /// How often the spread doubles while one is refused.
 const DOUBLINGS_MAX: u32 = 5;

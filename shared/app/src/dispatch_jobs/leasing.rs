@@ -37,9 +37,11 @@ struct Waiting {
     asks: u32,
     /// The refusals since its last lease.
     refusals: u32,
+    /// It had tokens already.
+    has_leased: bool,
     /// How often the channel's circuit had opened when this pack was let through.
     openings: u32,
-    /// How far ahead it asks: the time that its claims may take.
+    /// How long a lease and its claims may take.
     claiming_millis: i64,
 }
 
@@ -92,6 +94,7 @@ impl<P: DispatchPorts> Dispatcher<'_, P> {
             until: begins_at.plus_millis(HOLD_MILLIS_MAX).min(self.claims_until()),
             asks: 0,
             refusals: 0,
+            has_leased: false,
             openings: self.circuits.openings(&pack.key.channel),
             claiming_millis: CLAIMING_MILLIS_MIN,
         }
@@ -107,18 +110,25 @@ impl<P: DispatchPorts> Dispatcher<'_, P> {
         if waiting.entries.is_empty() {
             return None;
         }
-        let portion = match self.next_lease(pack, &mut waiting).await {
-            Some(lease) => {
-                let taken = self.claim_for(lease, message, pack, channel, &mut waiting).await;
-                Portion::Send(taken, lease)
-            }
-            None => {
-                let millis = away_millis(&waiting.token, pack.hops);
-                let at = self.clock.now().plus_millis(millis);
-                Portion::PassOn(std::mem::take(&mut waiting.entries), at)
-            }
+        let portion = if let Some(lease) = self.next_lease(pack, &mut waiting).await {
+            let taken = self.claim_for(lease, message, pack, channel, &mut waiting).await;
+            Portion::Send(taken, lease)
+        } else {
+            let at = self.comes_back_to_lease_at(pack, &waiting);
+            Portion::PassOn(std::mem::take(&mut waiting.entries), at)
         };
         Some((portion, waiting))
+    }
+
+    /// Tells when a pack is tried again: soon when the rate had tokens for it, so that a single pack
+    /// uses a low rate up; else later with every hop, so that many packs do not ask all the time.
+    fn comes_back_to_lease_at(&self, pack: &Pack, waiting: &Waiting) -> Instant {
+        let now = self.clock.now();
+        if waiting.has_leased {
+            waiting.ask_at.max(now)
+        } else {
+            now.plus_millis(away_millis(&waiting.token, pack.hops))
+        }
     }
 
     /// Claims a job for each token. An entry that turns out to be a copy, or to wait, leaves its
@@ -154,7 +164,7 @@ impl<P: DispatchPorts> Dispatcher<'_, P> {
             }
             match self.ask(pack, waiting).await {
                 Ok(Leasing::Leased(lease)) if self.can_reach(lease, waiting) => {
-                    waiting.refusals = 0;
+                    (waiting.refusals, waiting.has_leased) = (0, true);
                     return Some(lease);
                 }
                 Ok(Leasing::Leased(_)) => waiting.ask_at = self.clock.now(),
@@ -171,14 +181,16 @@ impl<P: DispatchPorts> Dispatcher<'_, P> {
 
     async fn ask(&self, pack: &Pack, waiting: &mut Waiting) -> Result<Leasing, PortError> {
         let now = self.clock.now();
-        let pick = slice_pick(&waiting.token, waiting.asks);
+        let chosen = slice_pick(&waiting.token, waiting.asks);
         waiting.asks += 1;
+        let slice = Slice::of(waiting.rate, self.lane, chosen);
+        let ahead_millis = slice.ahead_millis(waiting.claiming_millis);
         let request = TokenRequest {
-            slice: Slice::of(waiting.rate, self.lane, pick),
+            slice,
             lane: self.lane,
             need: u32::try_from(waiting.entries.len()).unwrap_or(u32::MAX),
             now,
-            from: now.plus_millis(waiting.claiming_millis).max(pack.key.release_at),
+            from: now.plus_millis(ahead_millis).max(pack.key.release_at),
         };
         let answer = self.limiter.lease_tokens(&pack.key.channel, &request).await;
         waiting.claiming_millis = claiming_millis(self.clock.now().millis_since(now));

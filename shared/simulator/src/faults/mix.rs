@@ -10,6 +10,10 @@ use super::kind::Kind;
 const RATES: [u32; 5] = [20, 60, 150, 400, 1_000];
 /// The highest rate of a kind in a run whose jobs wait for a channel's rate.
 const RATED_RATE_MAX: u32 = 150;
+/// Below so many jobs a second a channel is slow, and jobs are passed on very often.
+const SLOW_PER_SECOND: u32 = 4;
+/// The highest rate of a kind in a run with a slow channel.
+const SLOW_RATE_MAX: u32 = 20;
 /// An outage begins within this time of the run's beginning, in seconds.
 const OUTAGES_WITHIN_SECONDS: u64 = 1_200;
 
@@ -85,10 +89,11 @@ impl Mix {
 
     /// Fits the mix to a run with a rate, in which jobs wait unclaimed, so that every fault of a
     /// passing on makes copies that are passed on as well: faults are seldom enough for them to
-    /// drain, and clocks as exact as the rate's bound allows for.
-    pub(super) fn fit_to_rate(&mut self, skew_millis_max: u32) {
+    /// drain, the more so the slower they do, and clocks as exact as the rate's bound allows for.
+    pub(super) fn fit_to_rate(&mut self, per_second: u32, skew_millis_max: u32) {
         self.skew_millis_max = u64::from(skew_millis_max);
-        self.rates.values_mut().for_each(|rate| *rate = (*rate).min(RATED_RATE_MAX));
+        let rate_max = if per_second < SLOW_PER_SECOND { SLOW_RATE_MAX } else { RATED_RATE_MAX };
+        self.rates.values_mut().for_each(|rate| *rate = (*rate).min(rate_max));
     }
 
     /// Tells how many of 10,000 go wrong in this way.

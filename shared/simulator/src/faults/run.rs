@@ -77,8 +77,8 @@ pub fn run(case: &Case) -> Outcome {
     let mut mix = Mix::drawn(&mut dice);
     let mut stack = stack(&workload);
     give_rates(&mut stack, &mut dice);
-    if stack.policy.rates().next().is_some() {
-        mix.fit_to_rate(RATED_SKEW_MILLIS);
+    if let Some(slowest) = stack.policy.rates().map(|(_, rate)| rate.per_second()).min() {
+        mix.fit_to_rate(slowest, RATED_SKEW_MILLIS);
     }
     let is_reordered = mix.rate(Kind::Reordered) > 0 && case.filter.has_kind(Kind::Reordered);
     let chance = Chance::new(dice.number(), mix, case.filter.clone());

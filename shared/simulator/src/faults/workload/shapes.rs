@@ -52,7 +52,7 @@ impl Writer<'_> {
         for bulk in jobs.chunks(65) {
             self.accept(at, bulk.to_vec());
         }
-        for _ in 0..1 + self.dice.below(20) {
+        for _ in 0..=self.dice.below(20) {
             let requested_at = requested_at.plus_seconds(1 + millis(self.dice.below(12)));
             let job = self.at_inbox(requested_at, Asked::default());
             let at = self.between(0, 200);
