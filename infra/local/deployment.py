@@ -1,5 +1,6 @@
 """Brings template.yaml and the local channels to an endpoint, through CloudFormation."""
 
+import base64
 import hashlib
 import io
 import os
@@ -43,15 +44,26 @@ class Deployment:
         self.cloudformation = client("cloudformation", endpoint)
         self.s3 = client("s3", endpoint)
         self.functions = client("lambda", endpoint)
+        self.secrets = client("ssm", endpoint)
+        self.hook_parameter = f"/{self.name}/hook"
 
     def apply(self, programs):
         """Creates or updates both stacks; answers the outputs of both."""
         channels = self.apply_stack(self.channels_name, (HERE / "channels.yaml").read_text(), {})
         self.s3.create_bucket(Bucket=self.bucket)
         template = self.with_code((ROOT / "template.yaml").read_text(), programs)
+        channels["HookSecretParameter"] = self.hook_parameter
+        channels["HookSecret"] = self.make_secret()
+        channels["HookSecretArn"] = self.secrets.get_parameter(Name=self.hook_parameter)["Parameter"]["ARN"]
         outputs = self.apply_stack(self.name, template, parameters(channels))
         self.limit(outputs[f"{lane}DispatchFunctionName"] for lane in ("Exact", "Movable"))
         return channels | outputs
+
+    def make_secret(self):
+        """A new secret for the channel `hook`, as the Standard Webhooks scheme writes one."""
+        secret = "whsec_" + base64.b64encode(os.urandom(32)).decode()
+        self.secrets.put_parameter(Name=self.hook_parameter, Value=secret, Type="SecureString", Overwrite=True)
+        return secret
 
     def limit(self, functions):
         for function in functions:
@@ -140,6 +152,13 @@ class Deployment:
             if self.describe(name) is not None:
                 self.delete_stack(name)
         self.delete_bucket()
+        self.delete_secret()
+
+    def delete_secret(self):
+        try:
+            self.secrets.delete_parameter(Name=self.hook_parameter)
+        except self.secrets.exceptions.ParameterNotFound:
+            pass
 
     def delete_stack(self, name):
         self.cloudformation.delete_stack(StackName=name)
@@ -178,6 +197,7 @@ def parameters(channels):
         # The second one belongs to the channel that is closed.
         "ChannelQueueArns": "{0},{0}-closed".format(channels["InboxQueueArn"]),
         "ChannelBusArns": channels["BusArn"],
+        "WebhookSecretArns": channels["HookSecretArn"],
     }
 
 

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 from botocore.exceptions import BotoCoreError, ClientError
 
 from deployment import HERE, ROOT, Deployment
-from emulator_process import CREDENTIALS, REGION, EmulatorProcess, answers
+from emulator_process import CREDENTIALS, REGION, EmulatorProcess, answers, free_port
 from problem import Problem
 
 # The line of infra/policy.toml after which its channels stand.
@@ -82,7 +82,7 @@ def run(folder, programs, command):
     try:
         up(folder, programs)
         file = folder / "stack.env"
-        values = read_environment(file) | {"SPILLWAY_STACK_ENV": str(file)}
+        values = read_environment(file) | {"SPILLWAY_STACK_ENV": str(file), "SPILLWAY_PYTHON": sys.executable}
         return subprocess.run(command, env=os.environ | values).returncode
     finally:
         down(folder)
@@ -101,6 +101,10 @@ def environment(endpoint, outputs):
         "INBOX_QUEUE_URL": outputs["InboxQueueUrl"],
         "BUS_QUEUE_URL": outputs["BusQueueUrl"],
         "BUS_NAME": outputs["BusName"],
+        # Nobody listens there until somebody wants to see what comes.
+        "HOOK_PORT": str(free_port()),
+        "HOOK_SECRET": outputs["HookSecret"],
+        "HOOK_SECRET_PARAMETER": outputs["HookSecretParameter"],
         "JOBS_TABLE": outputs["JobsTableName"],
         "CONTROL_TABLE": outputs["ControlTableName"],
         "EXACT_QUEUE_URL": outputs["ExactQueueUrl"],

@@ -11,7 +11,7 @@ struct Boundary {
     never: &'static [&'static str],
 }
 
-const TABLE: [Boundary; 12] = [
+const TABLE: [Boundary; 15] = [
     Boundary {
         of: "spillway-domain",
         normal: &["thiserror", "xxhash-rust"],
@@ -28,18 +28,50 @@ const TABLE: [Boundary; 12] = [
         never: &["spillway-aws", "tokio", "aws-*", "lambda_*"],
     },
     Boundary {
+        of: "spillway-template",
+        normal: &["spillway-domain", "minijinja", "serde_json", "thiserror"],
+        never: &["spillway-app", "spillway-aws", "tokio", "aws-*", "lambda_*"],
+    },
+    Boundary {
+        of: "spillway-delivery",
+        normal: &["spillway-app", "spillway-domain", "jiff", "serde", "serde_json", "sha2"],
+        never: &["spillway-aws", "tokio", "aws-*", "lambda_*"],
+    },
+    Boundary {
+        of: "spillway-webhook",
+        normal: &[
+            "spillway-app",
+            "spillway-delivery",
+            "spillway-domain",
+            "base64",
+            "hmac",
+            "http",
+            "http-body-util",
+            "hyper",
+            "hyper-rustls",
+            "hyper-util",
+            "jiff",
+            "rustls",
+            "sha2",
+            "thiserror",
+            "tokio",
+            "tower",
+            "tracing",
+        ],
+        never: &["spillway-aws", "spillway-testkit", "aws-*", "lambda_*"],
+    },
+    Boundary {
         of: "spillway-aws",
         normal: &[
             "spillway-app",
+            "spillway-delivery",
             "spillway-domain",
             "aws-config",
             "aws-sdk-*",
             "aws-smithy-*",
             "futures",
-            "jiff",
             "serde",
             "serde_json",
-            "sha2",
             "thiserror",
             "tokio",
             "tracing",
@@ -77,9 +109,18 @@ const TABLE: [Boundary; 12] = [
         ],
         never: &["spillway-aws", "tokio", "aws-*", "lambda_*"],
     },
-    function("spillway-intake", &["spillway-prefetch", "spillway-dispatch", "aws-*"]),
-    function("spillway-prefetch", &["spillway-intake", "spillway-dispatch", "aws-*"]),
-    function("spillway-dispatch", &["spillway-intake", "spillway-prefetch", "aws-*"]),
+    function(
+        "spillway-intake",
+        &["spillway-prefetch", "spillway-dispatch", "spillway-webhook", "aws-*"],
+    ),
+    function(
+        "spillway-prefetch",
+        &["spillway-intake", "spillway-dispatch", "spillway-template", "spillway-webhook", "aws-*"],
+    ),
+    function(
+        "spillway-dispatch",
+        &["spillway-intake", "spillway-prefetch", "spillway-template", "aws-*"],
+    ),
     Boundary {
         of: "spillway-cli",
         normal: &[
@@ -87,6 +128,7 @@ const TABLE: [Boundary; 12] = [
             "spillway-aws",
             "spillway-domain",
             "spillway-policy",
+            "spillway-template",
             "aws-config",
             "aws-sdk-*",
             "clap",
@@ -113,6 +155,8 @@ const fn function(of: &'static str, never: &'static [&'static str]) -> Boundary 
         "spillway-domain",
         "spillway-policy",
         "spillway-telemetry",
+        "spillway-template",
+        "spillway-webhook",
         "aws_lambda_events",
         "axum",
         "jiff",
@@ -187,6 +231,10 @@ fn a_forbidden_dependency_is_found_in_every_row() {
         ("spillway-app", "tokio"),
         ("spillway-aws", "lambda_runtime"),
         ("spillway-aws", "spillway-testkit"),
+        ("spillway-delivery", "spillway-aws"),
+        ("spillway-template", "tokio"),
+        ("spillway-webhook", "spillway-aws"),
+        ("spillway-webhook", "lambda_runtime"),
         ("spillway-telemetry", "spillway-app"),
         ("spillway-testkit", "spillway-aws"),
         ("spillway-testkit", "lambda_http"),

@@ -106,11 +106,12 @@ fn leads_to_code(path: &str) -> bool {
     let parts: Vec<_> = path.split("::").collect();
     let [krate, inner @ ..] = &parts[..] else { return false };
     let file_of = |modules: &[&str]| {
-        let stem = format!("{}/{}", folder_of(krate), modules.join("/"));
-        let candidates = [format!("{stem}.rs"), format!("{stem}/mod.rs")];
+        let folder = folder_of(krate);
+        let module = if modules.is_empty() { "lib".to_owned() } else { modules.join("/") };
+        let candidates = [format!("{folder}/{module}.rs"), format!("{folder}/{module}/mod.rs")];
         candidates.into_iter().find(|candidate| root().join(candidate).is_file())
     };
-    (1..=inner.len()).rev().any(|count| {
+    (0..=inner.len()).rev().any(|count| {
         let (modules, items) = inner.split_at(count);
         file_of(modules).is_some_and(|file| {
             let text = read(&file);

@@ -28,8 +28,9 @@ const TIME_AND_CHANCE: [&str; 12] = [
 
 /// Where time and chance may enter: the adapters, the programs' own files, and the tools that
 /// stand outside the service.
-const MAY_NAME_THEM: [(&str, &str); 7] = [
+const MAY_NAME_THEM: [(&str, &str); 8] = [
     ("shared/aws/src/", "the adapters are the outside"),
+    ("shared/webhook/", "so are connections, whose time-outs are tested on real ones"),
     ("functions/", "only as main.rs, see below"),
     ("infra/cli/", "the operator's tool and its tests run by the clock of their own machine"),
     ("tests/", "seeds, and the tests of real delays on the emulator"),

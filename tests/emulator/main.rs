@@ -13,3 +13,4 @@ mod redelivery;
 mod redrive;
 mod rows;
 mod stack;
+mod webhooks;

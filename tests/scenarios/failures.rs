@@ -31,6 +31,31 @@ fn a_refused_job_is_tried_again_and_its_due_time_stays() {
     assert!(!job.maybe_sent, "each refusal was answered");
 }
 
+/// Twenty-five jobs of one second are three calls of ten; what one call's other entries became
+/// changes nothing for the one that was refused, and the other way round.
+#[test]
+fn an_entry_that_failed_alone_is_tried_again_alone() {
+    let service = Service::at(at("2026-12-01T08:59:00Z"));
+    let mut driver = service.outside.driver();
+    service.start_ticks(&driver);
+    service.start_dispatch(&driver);
+    let jobs = (0..25).map(|number| (format!("job-{number}"), job_spec(at(DUE))));
+    driver.run(service.accept(jobs.collect()));
+    service.outside.channel.reply_next("job-7", Reply::Refuse);
+    service.outside.channel.reply_next("job-12", Reply::Refuse);
+    service.outside.channel.reply_next("job-12", Reply::Refuse);
+    driver.run_for_seconds(600);
+    service.assert_each_delivered_once();
+    for job in service.outside.store.jobs() {
+        let expected = match job.id.as_str() {
+            "job-7" => 2,
+            "job-12" => 3,
+            _ => 1,
+        };
+        assert_eq!(job.attempts, expected, "{job:?}");
+    }
+}
+
 #[test]
 fn a_job_that_is_refused_too_often_has_failed_and_has_a_dead_letter() {
     let (service, mut driver) = one_accepted_job(job_spec(at(DUE)));

@@ -17,3 +17,4 @@ mod redrive;
 mod service;
 mod staging;
 mod units;
+mod webhooks;

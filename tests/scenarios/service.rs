@@ -12,7 +12,9 @@ use spillway_app::cancel_job::{CancelAnswer, cancel_job};
 use spillway_app::dispatch_jobs::{
     Circuits, DeliveryFact, DispatchReport, Dispatcher, Ending, IncomingMessage,
 };
-use spillway_app::ports::{Clock, LeaseToken, PortError, QueueMessage, SettingsSource};
+use spillway_app::ports::{
+    ChannelSender, Clock, LeaseToken, PortError, QueueMessage, SettingsSource,
+};
 use spillway_app::redrive_jobs::{RedriveReport, Redriver};
 use spillway_app::settings::{CurrentSettings, Settings};
 use spillway_app::stage_jobs::{Stager, StagingError, StagingReport};
@@ -29,22 +31,15 @@ use spillway_domain::staging::Lookahead;
 use spillway_domain::time::Instant;
 use spillway_testkit::build::{job_id, policy, shards};
 use spillway_testkit::{
-    Driver, InMemoryChannel, InMemoryDeadLetters, InMemoryQueue, InMemoryStore, Outside,
-    ReceivedMessage, SkewedClock, serve,
+    Driver, InMemoryDeadLetters, InMemoryQueue, InMemoryStore, Outside, ReceivedMessage,
+    SkewedClock, serve,
 };
 
 /// How long a finished row is kept in these tests, in seconds: a week.
 pub(crate) const RETENTION_SECONDS: u32 = 7 * 86_400;
 
 /// The ports of its dispatchers.
-type Ports = (
-    InMemoryStore,
-    InMemoryStore,
-    InMemoryQueue,
-    InMemoryDeadLetters,
-    InMemoryChannel,
-    SkewedClock,
-);
+type Ports<H> = (InMemoryStore, InMemoryStore, InMemoryQueue, InMemoryDeadLetters, H, SkewedClock);
 
 /// One stack. Clones share it.
 #[derive(Clone)]
@@ -215,16 +210,27 @@ impl Service {
         skew_millis: i64,
         batch: Vec<ReceivedMessage>,
     ) -> Vec<String> {
+        self.dispatch_over(&self.outside.channel, lane, skew_millis, batch).await
+    }
+
+    /// As [`Self::dispatch`], with channels of the test's own.
+    pub(crate) async fn dispatch_over<H: ChannelSender>(
+        &self,
+        channels: &H,
+        lane: Lane,
+        skew_millis: i64,
+        batch: Vec<ReceivedMessage>,
+    ) -> Vec<String> {
         let number = self.next_invocation();
         let timeout_millis = if lane == Lane::Exact { 14_500 } else { 59_500 };
         let clock = self.outside.clock.skewed_by(skew_millis);
         let deadline = clock.now().plus_millis(timeout_millis);
-        let dispatcher = Dispatcher::<Ports> {
+        let dispatcher = Dispatcher::<Ports<H>> {
             claims: &self.outside.store,
             limiter: &self.outside.store,
             queue: &self.outside.queue,
             dead_letters: &self.outside.dead_letters.of(lane),
-            channels: &self.outside.channel,
+            channels,
             clock: &clock,
             circuits: &self.circuits,
             settings: &self.settings(),
@@ -264,6 +270,7 @@ impl Service {
                 id: job_id(id),
                 contract: policy.contract(&spec),
                 spec,
+                rendered: None,
                 on_difference: OnDifference::Reschedule,
             })
             .collect();

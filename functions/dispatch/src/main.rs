@@ -10,20 +10,22 @@ use spillway_aws::dynamodb_control::DynamoDbControl;
 use spillway_aws::dynamodb_limiter::DynamoDbLimiter;
 use spillway_aws::sqs_dead_letters::SqsDeadLetters;
 use spillway_aws::sqs_job_queue::SqsJobQueue;
+use spillway_aws::ssm_secrets::SsmSecrets;
 use spillway_aws::system_clock::SystemClock;
-use spillway_dispatch::handler::Dispatch;
+use spillway_dispatch::{channels::Channels, handler::Dispatch};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     spillway_telemetry::start_log();
     let config = DispatchConfig::read(process_environment)?;
     let sdk = Sdk::load().await;
+    let aws = AwsChannelSender::new(sdk.channels());
     let dispatch = Dispatch {
         claims: DynamoDbClaims::new(sdk.tables(), &config.tables.jobs),
         limiter: DynamoDbLimiter::new(sdk.tables(), &config.tables.control),
         queue: SqsJobQueue::of_lane(sdk.queues(), config.lane, config.queue_url.clone()),
         dead_letters: SqsDeadLetters::new(sdk.queues(), &config.dead_letter_queue_url),
-        channels: AwsChannelSender::new(sdk.channels()),
+        channels: Channels::over(aws, SsmSecrets::new(sdk.parameters())),
         settings: CurrentSettings::new(
             DynamoDbControl::new(sdk.tables(), &config.tables.control),
             |text| spillway_policy::parse(text).map_err(|errors| errors.to_string()),

@@ -16,6 +16,7 @@ use spillway_domain::time::Instant;
 use crate::handler::{Handled, json, name};
 use crate::problem::{Kind, PROBLEMS_MAX, Problem, ProblemBody, unknown_field};
 use crate::router::{IntakeState, Ports};
+use crate::submission::submission;
 use crate::tally::Tally;
 use crate::wire::{Draft, IdempotencyKey, JobAnswer, Members, With, members};
 
@@ -118,8 +119,7 @@ impl<P: Ports> Reader<'_, P> {
             let detail = "an earlier entry of the call has the same id";
             return Err(Problem::new(Kind::DuplicateJobId, detail));
         }
-        let contract = self.settings.policy.contract(&spec);
-        Ok(Submission { id, spec, contract, on_difference })
+        Ok(submission(&self.settings.policy, id, spec, on_difference))
     }
 }
 

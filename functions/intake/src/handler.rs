@@ -11,7 +11,7 @@ use serde::Serialize;
 use spillway_app::accept_jobs::{Answer, Change};
 use spillway_app::cancel_job::{CancelAnswer, cancel_job};
 use spillway_app::ports::{Intake, PortError};
-use spillway_domain::acceptance::{OnDifference, Submission};
+use spillway_domain::acceptance::OnDifference;
 use spillway_domain::job::Job;
 use spillway_domain::name::JobId;
 
@@ -19,6 +19,7 @@ use crate::bulk;
 use crate::gateway::Call;
 use crate::problem::{Kind, Problem};
 use crate::router::{IntakeState, JOBS, Ports};
+use crate::submission::submission;
 use crate::tally::Tally;
 use crate::wire::{Draft, IdempotencyKey, JobAnswer, With, body_json, checked_id, members};
 
@@ -39,8 +40,7 @@ pub(crate) async fn put_job<P: Ports>(
     let members = members(body_json(&body)?, "the body")?;
     let (now, settings) = state.now().await?;
     let spec = Draft::read(&members, false).into_spec(&settings.policy, now)?;
-    let contract = settings.policy.contract(&spec);
-    let submission = Submission { id, spec, contract, on_difference: OnDifference::Reschedule };
+    let submission = submission(&settings.policy, id, spec, OnDifference::Reschedule);
     let answer = state.accept_one(&settings, now, submission).await;
     Ok(single(answer, None))
 }
@@ -59,12 +59,11 @@ pub(crate) async fn post_jobs<P: Ports>(
         return bulk::post_bulk(&state, &settings, now, &members, key.as_ref()).await;
     }
     let spec = Draft::read(&members, false).into_spec(&settings.policy, now)?;
-    let contract = settings.policy.contract(&spec);
     let (id, new_id) = match key {
         Some(key) => (key.job_id()?, None),
         None => state.new_id().map(|id| (id.clone(), Some(id)))?,
     };
-    let submission = Submission { id, spec, contract, on_difference: OnDifference::Refuse };
+    let submission = submission(&settings.policy, id, spec, OnDifference::Refuse);
     let answer = state.accept_one(&settings, now, submission).await;
     Ok(single(answer, new_id))
 }

@@ -9,5 +9,6 @@ pub mod gateway;
 mod handler;
 mod problem;
 pub mod router;
+pub mod submission;
 mod tally;
 mod wire;

@@ -10,6 +10,7 @@ use spillway_aws::sqs_job_queue::SqsJobQueue;
 use spillway_aws::system_clock::SystemClock;
 use spillway_intake::gateway::Gateway;
 use spillway_intake::router::{IntakeState, router};
+use spillway_intake::submission::parse_policy;
 
 type Aws = (DynamoDbIntake, SqsJobQueue, SystemClock, DynamoDbControl);
 
@@ -24,7 +25,7 @@ async fn main() -> Result<(), Error> {
         clock: SystemClock,
         settings: CurrentSettings::new(
             DynamoDbControl::new(sdk.tables(), config.tables.control),
-            |text| spillway_policy::parse(text).map_err(|errors| errors.to_string()),
+            parse_policy,
             spillway_policy::default_policy(),
             config.staging.shard_count,
         ),

@@ -30,7 +30,7 @@ pub async fn run(command: PolicyCommand) -> Result<Verdict, Failure> {
 
 fn check(file: &Path) -> Result<Verdict, Failure> {
     let text = read(file)?;
-    match spillway_policy::parse(&text) {
+    match spillway_policy::parse_with(&text, spillway_template::check) {
         Ok(policy) => {
             print(&format!("{}: {}\n", file.display(), contents(&policy)))?;
             Ok(Verdict::InOrder)
@@ -58,7 +58,7 @@ async fn show(tables: TableOptions) -> Result<Verdict, Failure> {
 
 async fn apply(file: &Path, tables: TableOptions) -> Result<Verdict, Failure> {
     let text = read(file)?;
-    if let Err(errors) = spillway_policy::parse(&text) {
+    if let Err(errors) = spillway_policy::parse_with(&text, spillway_template::check) {
         tell_errors(file, &errors);
         return Ok(Verdict::NotInOrder);
     }
@@ -79,7 +79,8 @@ async fn apply(file: &Path, tables: TableOptions) -> Result<Verdict, Failure> {
 }
 
 fn parse(text: &str) -> Result<Policy, String> {
-    spillway_policy::parse(text).map_err(|errors| errors.to_string())
+    let read = spillway_policy::parse_with(text, spillway_template::check);
+    read.map_err(|errors| errors.to_string())
 }
 
 /// Puts into words what became of a new policy; an error when it was not stored.

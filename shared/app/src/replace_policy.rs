@@ -175,6 +175,7 @@ mod tests {
         Channel {
             target: Target::Sqs { queue_url: "q".to_owned() },
             paused: false,
+            template: None,
             retry: Retry::DEFAULT,
             send_timeout_millis: Channel::SEND_TIMEOUT_MILLIS,
             rate: None,

@@ -10,7 +10,7 @@ use spillway_domain::attempt::SendOutcome;
 use spillway_domain::policy::Target;
 
 use crate::clients::ChannelClients;
-use crate::{delivery, send_outcome};
+use crate::send_outcome;
 
 /// The source of every event that Spillway puts on a bus.
 pub const EVENT_SOURCE: &str = "spillway";
@@ -46,6 +46,7 @@ impl AwsChannelSender {
         let outcomes = match target {
             Target::Sqs { queue_url } => self.send_messages(queue_url, batch.bodies).await,
             Target::EventBridge { bus_name } => self.put_events(bus_name, batch.bodies).await,
+            Target::Webhook(_) => vec![send_outcome::of_foreign_target(); batch.bodies.len()],
         };
         batch.positions.into_iter().zip(outcomes).collect()
     }
@@ -90,7 +91,7 @@ impl ChannelSender for AwsChannelSender {
         let mut outcomes = vec![send_outcome::of_missing_entry(); deliveries.len()];
         let mut bodies = Vec::with_capacity(deliveries.len());
         for (position, delivery) in deliveries.iter().enumerate() {
-            match delivery::body(delivery) {
+            match spillway_delivery::body(delivery) {
                 Ok(body) => bodies.push((position, body)),
                 Err(error) => outcomes[position] = send_outcome::of_unreadable_payload(&error),
             }
@@ -108,7 +109,7 @@ impl ChannelSender for AwsChannelSender {
 /// Splits bodies into calls that the target takes, in order.
 fn batches(target: &Target, bodies: Vec<(usize, String)>) -> Vec<Batch> {
     let (bytes_max, overhead) = match target {
-        Target::Sqs { .. } => (BATCH_BYTES_MAX, 0),
+        Target::Sqs { .. } | Target::Webhook(_) => (BATCH_BYTES_MAX, 0),
         Target::EventBridge { .. } => (EVENTS_BYTES_MAX, EVENT_BYTES),
     };
     let mut batches: Vec<Batch> = Vec::new();

@@ -75,6 +75,14 @@ impl Sdk {
         aws_sdk_sqs::Client::from_conf(config.build())
     }
 
+    /// Builds the client of the secrets.
+    pub fn parameters(&self) -> aws_sdk_ssm::Client {
+        let config = aws_sdk_ssm::config::Builder::from(&self.settings)
+            .retry_config(retries())
+            .timeout_config(timeouts());
+        aws_sdk_ssm::Client::from_conf(config.build())
+    }
+
     /// Builds the clients of the channels. They send once: only dispatch tries again, because only
     /// it can say that a job may have arrived.
     pub fn channels(&self) -> ChannelClients {

@@ -34,7 +34,8 @@ pub fn to_item(job: &Job) -> Item {
         .put_some(name::DELIVERED_AT, job.delivered_at.map(instant))
         .put_some(name::FINISHED_AT, job.finished_at.map(instant))
         .put_some(name::REASON, job.reason.as_deref().map(text))
-        .put_some(name::REDRIVEN_AT, job.redriven_at.map(instant));
+        .put_some(name::REDRIVEN_AT, job.redriven_at.map(instant))
+        .put_some(name::RENDERED, job.rendered.as_ref().map(|payload| text(payload.as_json())));
     with_contract(with_spec(row, &job.spec), &job.contract).finish()
 }
 
@@ -73,6 +74,7 @@ pub fn from_item(item: Item) -> Result<Job, ItemError> {
         generation: generation(&mut row)?,
         state: row.parsed(name::STATE, |text| State::parse(&text).ok_or("names no state"))?,
         spec: spec(&mut row)?,
+        rendered: row.optional_parsed(name::RENDERED, Payload::from_canonical_json)?,
         contract: contract(&mut row)?,
         due_at: row.instant(name::DUE_AT)?,
         release_at: row.instant(name::RELEASE_AT)?,

@@ -1,4 +1,4 @@
-//! The ports of app on `DynamoDB`, SQS and `EventBridge`: the only crate that names an AWS API.
+//! The ports of app on `DynamoDB`, SQS, `EventBridge` and Parameter Store: the only crate that names an AWS API.
 //!
 //! [`config`] reads a function's environment, [`clients`] builds the SDK's clients from it, and
 //! each adapter is named for its technology and its port. [`schema`] holds every name that the
@@ -12,7 +12,6 @@ pub mod channel_sender;
 pub mod clients;
 pub mod config;
 mod control_item;
-pub mod delivery;
 pub mod dynamodb_claims;
 pub mod dynamodb_control;
 pub mod dynamodb_due_index;
@@ -24,7 +23,6 @@ mod dynamodb_row;
 mod dynamodb_units;
 mod expression;
 pub mod item;
-mod json;
 pub mod message;
 pub mod schema;
 mod send_outcome;
@@ -32,4 +30,5 @@ pub mod sqs_dead_letter_queues;
 pub mod sqs_dead_letters;
 pub mod sqs_job_queue;
 pub mod sqs_queue_depth;
+pub mod ssm_secrets;
 pub mod system_clock;

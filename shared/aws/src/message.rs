@@ -20,8 +20,6 @@ use spillway_domain::pack::{Pack, PackEntry, PackKey};
 use spillway_domain::precision::Lane;
 use spillway_domain::time::Instant;
 
-use crate::json;
-
 /// Says why a message's body is none of ours.
 #[derive(Debug, thiserror::Error)]
 pub enum MessageError {
@@ -75,7 +73,7 @@ pub fn to_json(message: &QueueMessage) -> String {
             ttl_at: record.ttl_at.as_millis(),
         },
     };
-    json::to_json(&body)
+    spillway_delivery::to_json(&body)
 }
 
 fn release_body(pack: &Pack) -> Body<'_> {
@@ -149,7 +147,7 @@ pub fn dead_letter_to_json(letter: &DeadLetter) -> String {
         reason: letter.reason.as_str().into(),
         failed_at: letter.failed_at.as_millis(),
     };
-    json::to_json(&body)
+    spillway_delivery::to_json(&body)
 }
 
 /// Reads a dead-letter entry's body.

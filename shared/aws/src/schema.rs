@@ -21,6 +21,9 @@ pub mod job {
     pub const ASKED: &str = "asked";
     /// The payload as canonical JSON text.
     pub const PAYLOAD: &str = "payload";
+    /// What the channel's template made of the payload, as canonical JSON text; absent without
+    /// one.
+    pub const RENDERED: &str = "rendered";
     /// The contract: the window before `requested_at`.
     pub const EARLY_SECONDS: &str = "early_seconds";
     /// The contract: the window after `requested_at`.
@@ -71,7 +74,7 @@ pub mod job {
     pub const TTL: &str = "ttl";
 
     /// Every attribute that a row may have.
-    pub const ALL: [&str; 32] = [
+    pub const ALL: [&str; 33] = [
         JOB_ID,
         GENERATION,
         STATE,
@@ -80,6 +83,7 @@ pub mod job {
         CLASS,
         ASKED,
         PAYLOAD,
+        RENDERED,
         EARLY_SECONDS,
         LATE_SECONDS,
         PRIORITY,

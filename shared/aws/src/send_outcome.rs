@@ -49,6 +49,11 @@ pub(crate) fn of_missing_entry() -> SendOutcome {
     SendOutcome::Unanswered("the answer does not mention the message".to_owned())
 }
 
+/// The outcome of a job that was handed to AWS although its channel is none of AWS.
+pub(crate) fn of_foreign_target() -> SendOutcome {
+    SendOutcome::RefusedForGood("the channel is neither a queue nor a bus".to_owned())
+}
+
 /// The outcome of a payload that is not JSON. Intake lets none in; whoever wrote the row did.
 pub(crate) fn of_unreadable_payload(error: &serde_json::Error) -> SendOutcome {
     SendOutcome::RefusedForGood(bounded(format!("the payload is not JSON: {error}")))

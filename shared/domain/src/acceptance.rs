@@ -8,7 +8,7 @@ use crate::job::{Generation, Job, State};
 use crate::name::JobId;
 use crate::precision::Contract;
 use crate::problem::FieldProblem;
-use crate::spec::JobSpec;
+use crate::spec::{JobSpec, Payload};
 use crate::time::Instant;
 
 /// How far back `requested_at` may lie, in seconds (R29).
@@ -34,6 +34,9 @@ pub struct Submission {
     pub spec: JobSpec,
     /// The policy's contract for it, or what the policy has against it.
     pub contract: Result<Contract, Vec<FieldProblem>>,
+    /// What the channel's template makes of the payload; none without one. When it makes nothing
+    /// of it, that is among what the policy has against the job.
+    pub rendered: Option<Payload>,
     /// What to do when the id is known with another spec.
     pub on_difference: OnDifference,
 }
@@ -88,6 +91,7 @@ pub enum Refusal {
 ///     id: JobId::new("a").unwrap(),
 ///     spec,
 ///     contract: Ok(Contract::EXACT),
+///     rendered: None,
 ///     on_difference: OnDifference::Reschedule,
 /// };
 /// let shards = ShardCount::new(8).unwrap();
@@ -112,16 +116,16 @@ pub fn acceptance(
         Ok(contract) => contract,
         Err(problems) => return Acceptance::Refuse(Refusal::Invalid(problems)),
     };
-    let spec = submission.spec.clone();
+    let (spec, rendered) = (submission.spec.clone(), submission.rendered.clone());
     match stored {
         None => {
             let job = Job::accepted(submission.id.clone(), spec, contract, now, shards);
-            Acceptance::Create(Box::new(job))
+            Acceptance::Create(Box::new(Job { rendered, ..job }))
         }
-        Some(job) => Acceptance::Reschedule {
-            job: Box::new(job.rescheduled(spec, contract, now, shards)),
-            seen: job.generation,
-        },
+        Some(old) => {
+            let job = old.rescheduled(spec, contract, now, shards);
+            Acceptance::Reschedule { job: Box::new(Job { rendered, ..job }), seen: old.generation }
+        }
     }
 }
 
@@ -160,6 +164,7 @@ fn settled_by(stored: &Job, submission: &Submission) -> Option<Acceptance> {
 /// #     id: JobId::new("a").unwrap(),
 /// #     spec,
 /// #     contract: Ok(Contract::EXACT),
+/// #     rendered: None,
 /// #     on_difference: OnDifference::Reschedule,
 /// # };
 /// assert!(contract_at(&submission, Instant::from_millis(60_000)).is_ok());

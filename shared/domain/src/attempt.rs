@@ -8,6 +8,10 @@ use crate::policy::Retry;
 use crate::time::Instant;
 use xxhash_rust::xxh3::xxh3_64;
 
+/// The longest that a channel can put off the next attempt, in seconds: as long as the longest
+/// back-off of a policy.
+pub const RETRY_AFTER_SECONDS_MAX: u32 = 86_400;
+
 /// What the channel made of one job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendOutcome {
@@ -15,6 +19,14 @@ pub enum SendOutcome {
     Delivered,
     /// It refused this job now; later it may take it.
     Refused(String),
+    /// It refused this job now and said when to come again.
+    Deferred {
+        /// What it said.
+        reason: String,
+        /// How long not to come again, in seconds; what exceeds
+        /// [`RETRY_AFTER_SECONDS_MAX`] counts as that.
+        retry_after_seconds: u32,
+    },
     /// It will never take this job.
     RefusedForGood(String),
     /// No answer came: the job may have arrived.
@@ -71,10 +83,16 @@ pub fn after_attempt(
     now: Instant,
 ) -> Option<AfterAttempt> {
     let is_last = job.attempts >= retry.attempts_max;
+    let mut wait_millis = backoff_millis(job.attempts, token, retry);
     let (reason, is_unanswered, has_failed) = match outcome {
         SendOutcome::Delivered => return None,
         SendOutcome::RefusedForGood(reason) => (reason, false, true),
         SendOutcome::Refused(reason) => (reason, false, is_last),
+        SendOutcome::Deferred { reason, retry_after_seconds } => {
+            let seconds = retry_after_seconds.min(RETRY_AFTER_SECONDS_MAX);
+            wait_millis = wait_millis.max(i64::from(seconds) * 1_000);
+            (reason, false, is_last)
+        }
         SendOutcome::Unanswered(reason) => (reason, true, is_last),
     };
     let maybe_sent = job.maybe_sent || is_unanswered;
@@ -82,7 +100,7 @@ pub fn after_attempt(
         return Some(AfterAttempt::Fail { maybe_sent, reason });
     }
     Some(AfterAttempt::Retry {
-        release_at: now.plus_millis(backoff_millis(job.attempts, token, retry)).ceil_to_second(),
+        release_at: now.plus_millis(wait_millis).ceil_to_second(),
         maybe_sent,
         reason,
     })

@@ -5,7 +5,7 @@ use alloc::string::String;
 use crate::bucket::{Bucket, ShardCount};
 use crate::name::JobId;
 use crate::precision::{self, Contract, Lane, Times};
-use crate::spec::JobSpec;
+use crate::spec::{JobSpec, Payload};
 use crate::staging;
 use crate::time::Instant;
 
@@ -184,6 +184,8 @@ pub struct Job {
     pub state: State,
     /// What was asked.
     pub spec: JobSpec,
+    /// What the channel's template made of the payload when it was accepted; none without one.
+    pub rendered: Option<Payload>,
     /// What the policy made of it when it was accepted.
     pub contract: Contract,
     /// `requested_at`, rounded up, plus the offset; never changed by retries.
@@ -252,6 +254,7 @@ impl Job {
             generation: Generation::first(now),
             state: State::Scheduled,
             spec,
+            rendered: None,
             contract,
             due_at: times.due_at,
             release_at: times.due_at,
@@ -306,6 +309,27 @@ impl Job {
             latest_at_max: self.latest_at_max.max(next.latest_at_max),
             ..next
         }
+    }
+
+    /// Tells what its channel is sent: what the template made of the payload, or the payload.
+    ///
+    /// ```
+    /// # use spillway_domain::{bucket::ShardCount, job::Job, name::*, precision::Contract};
+    /// # use spillway_domain::{spec::*, time::Instant};
+    /// # let spec = JobSpec {
+    /// #     requested_at: Instant::from_millis(60_000),
+    /// #     channel: ChannelName::new("inbox").unwrap(),
+    /// #     class: None,
+    /// #     overrides: Overrides::default(),
+    /// #     payload: Payload::from_canonical_json("null").unwrap(),
+    /// # };
+    /// # let (id, shards) = (JobId::new("a").unwrap(), ShardCount::new(8).unwrap());
+    /// # let mut job = Job::accepted(id, spec, Contract::EXACT, Instant::from_millis(5), shards);
+    /// job.rendered = Some(Payload::from_canonical_json("1").unwrap());
+    /// assert_eq!((job.payload_to_send().as_json(), job.spec.payload.as_json()), ("1", "null"));
+    /// ```
+    pub fn payload_to_send(&self) -> &Payload {
+        self.rendered.as_ref().unwrap_or(&self.spec.payload)
     }
 
     /// Tells the lane of the job.

@@ -14,6 +14,7 @@
 extern crate alloc;
 
 pub mod acceptance;
+pub mod address;
 pub mod attempt;
 pub mod bucket;
 pub mod circuit;
@@ -35,3 +36,4 @@ pub mod spec;
 pub mod staging;
 pub mod time;
 pub mod unit;
+pub mod webhook;

@@ -10,6 +10,7 @@ use crate::precision::Contract;
 use crate::problem::FieldProblem;
 use crate::rate::Rate;
 use crate::spec::JobSpec;
+use crate::webhook::{Webhook, is_parameter_name};
 
 /// The classes and channels in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,6 +30,9 @@ pub struct Channel {
     pub paused: bool,
     /// How often and how soon a failed send is tried again.
     pub retry: Retry,
+    /// The template that makes what is sent out of a job's payload (R22); without one it is the
+    /// payload itself.
+    pub template: Option<String>,
     /// How long a send may stay unanswered, in milliseconds, 100 to 10,000.
     pub send_timeout_millis: u32,
     /// How many jobs it takes a second; `None` is as many as there are.
@@ -48,6 +52,24 @@ pub enum Target {
         /// The bus's name or ARN.
         bus_name: String,
     },
+    /// A URL that takes signed requests.
+    Webhook(Webhook),
+}
+
+impl Target {
+    /// Tells how many deliveries one call carries: ten, but for a webhook, which has an answer,
+    /// and its time, for each.
+    ///
+    /// ```
+    /// # use spillway_domain::policy::Target;
+    /// assert_eq!(Target::Sqs { queue_url: "https://queue".into() }.deliveries_a_call_max(), 10);
+    /// ```
+    pub const fn deliveries_a_call_max(&self) -> usize {
+        match self {
+            Self::Sqs { .. } | Self::EventBridge { .. } => 10,
+            Self::Webhook(_) => 1,
+        }
+    }
 }
 
 /// The bounds of a channel's retries (R20).
@@ -77,18 +99,26 @@ impl Channel {
     /// use spillway_domain::policy::{Channel, Retry, Target};
     /// let target = Target::Sqs { queue_url: "https://queue".into() };
     /// let retry = Retry { attempts_max: 0, ..Retry::DEFAULT };
-    /// let channel =
-    ///     Channel { target, paused: false, retry, send_timeout_millis: 3_000, rate: None };
+    /// let channel = Channel {
+    ///     target, paused: false, retry, template: None, send_timeout_millis: 3_000, rate: None,
+    /// };
     /// assert_eq!(channel.problems()[0].field, "attempts_max");
     /// ```
     pub fn problems(&self) -> Vec<FieldProblem> {
         let Retry { attempts_max, backoff_seconds_min, backoff_seconds_max } = self.retry;
         let address = match &self.target {
-            Target::Sqs { queue_url } => ("queue_url", queue_url),
-            Target::EventBridge { bus_name } => ("bus_name", bus_name),
+            Target::Sqs { queue_url } => (!queue_url.is_empty(), "queue_url", "must not be empty"),
+            Target::EventBridge { bus_name } => {
+                (!bus_name.is_empty(), "bus_name", "must not be empty")
+            }
+            Target::Webhook(webhook) => (
+                is_parameter_name(&webhook.secret_parameter),
+                "secret_parameter",
+                "must be 1 to 1011 letters, digits and any of . - _ /",
+            ),
         };
         let checks = [
-            (!address.1.is_empty(), address.0, "must not be empty"),
+            address,
             ((1..=100).contains(&attempts_max), "attempts_max", "must be 1 to 100"),
             (
                 (1..=backoff_seconds_max).contains(&backoff_seconds_min),

@@ -160,6 +160,7 @@ fn clause_10_another_request_is_another_due_time_with_the_same_offset() {
         id: stored.id.clone(),
         spec: samples::spec(at(requested_at)),
         contract: Ok(contract),
+        rendered: None,
         on_difference: OnDifference::Reschedule,
     };
     let accept = |submission: &Submission| {

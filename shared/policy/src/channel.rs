@@ -3,19 +3,30 @@ use std::collections::BTreeMap;
 use spillway_domain::name::ChannelName;
 use spillway_domain::policy::{Channel, Retry, Target};
 use spillway_domain::rate::Rate;
+use spillway_domain::webhook::{Webhook, WebhookUrl};
 
+use crate::CheckTemplate;
 use crate::findings::Findings;
 use crate::section::Section;
 
-/// The kinds of channels, each with the field that holds its address.
-pub(crate) const SQS: (&str, &str) = ("sqs", "queue_url");
-pub(crate) const EVENTBRIDGE: (&str, &str) = ("eventbridge", "bus_name");
-const KINDS: [(&str, &str); 2] = [SQS, EVENTBRIDGE];
+/// The kinds of channels, each with the fields of its own.
+pub(crate) const SQS: &str = "sqs";
+pub(crate) const EVENTBRIDGE: &str = "eventbridge";
+pub(crate) const WEBHOOK: &str = "webhook";
+const KINDS: [(&str, &[&str]); 3] = [
+    (SQS, &["queue_url"]),
+    (EVENTBRIDGE, &["bus_name"]),
+    (WEBHOOK, &["url", "secret_parameter", "allow_loopback"]),
+];
 
-const FIELDS: [&str; 11] = [
+const FIELDS: [&str; 15] = [
     "kind",
-    SQS.1,
-    EVENTBRIDGE.1,
+    "queue_url",
+    "bus_name",
+    "url",
+    "secret_parameter",
+    "allow_loopback",
+    "template",
     "paused",
     "attempts_max",
     "backoff_seconds_min",
@@ -31,11 +42,12 @@ const RATE: &str = "rate_per_second";
 /// Reads the channels. Where something is noted as wrong, the answer is a stand-in.
 pub(crate) fn channels(
     root: &Section<'_>,
+    check_template: CheckTemplate,
     findings: &mut Findings<'_>,
 ) -> BTreeMap<ChannelName, Channel> {
     let mut channels = BTreeMap::new();
     for (name, section) in root.sections("channels", findings) {
-        let channel = channel(&section, findings);
+        let channel = channel(&section, check_template, findings);
         match ChannelName::new(name) {
             Ok(name) => {
                 channels.insert(name, channel);
@@ -46,7 +58,11 @@ pub(crate) fn channels(
     channels
 }
 
-fn channel(section: &Section<'_>, findings: &mut Findings<'_>) -> Channel {
+fn channel(
+    section: &Section<'_>,
+    check_template: CheckTemplate,
+    findings: &mut Findings<'_>,
+) -> Channel {
     section.refuse_others(&FIELDS, findings);
     let send_timeout_millis = section.number("send_timeout_millis", findings);
     let channel = Channel {
@@ -55,6 +71,7 @@ fn channel(section: &Section<'_>, findings: &mut Findings<'_>) -> Channel {
             .unwrap_or_else(|| Target::EventBridge { bus_name: "unread".to_owned() }),
         paused: section.flag("paused", findings).unwrap_or(false),
         retry: retry(section, findings),
+        template: template(section, check_template, findings),
         send_timeout_millis: send_timeout_millis.unwrap_or(Channel::SEND_TIMEOUT_MILLIS),
         rate: rate(section, findings),
     };
@@ -65,22 +82,57 @@ fn channel(section: &Section<'_>, findings: &mut Findings<'_>) -> Channel {
 fn target(section: &Section<'_>, findings: &mut Findings<'_>) -> Option<Target> {
     section.required("kind", findings);
     let kind = section.text("kind", findings)?;
-    let Some((kind, address)) = KINDS.into_iter().find(|(name, _)| *name == kind) else {
-        section.refuse("kind", "must be sqs or eventbridge", findings);
+    if !KINDS.iter().any(|(name, _)| *name == kind) {
+        section.refuse("kind", "must be sqs, eventbridge or webhook", findings);
         return None;
-    };
+    }
     for (other, foreign) in KINDS.into_iter().filter(|(name, _)| *name != kind) {
         let message = format!("is a field of kind {other}; this channel is of kind {kind}");
-        section.refuse(foreign, &message, findings);
+        for field in foreign {
+            section.refuse(field, &message, findings);
+        }
     }
-    section.required(address, findings);
-    let text = section.text(address, findings)?.to_owned();
-    let is_queue = kind == SQS.0;
-    Some(if is_queue {
-        Target::Sqs { queue_url: text }
-    } else {
-        Target::EventBridge { bus_name: text }
-    })
+    match kind {
+        SQS => Some(Target::Sqs { queue_url: required_text(section, "queue_url", findings)? }),
+        EVENTBRIDGE => {
+            Some(Target::EventBridge { bus_name: required_text(section, "bus_name", findings)? })
+        }
+        _ => webhook(section, findings).map(Target::Webhook),
+    }
+}
+
+fn required_text(
+    section: &Section<'_>,
+    field: &str,
+    findings: &mut Findings<'_>,
+) -> Option<String> {
+    section.required(field, findings);
+    section.text(field, findings).map(str::to_owned)
+}
+
+fn webhook(section: &Section<'_>, findings: &mut Findings<'_>) -> Option<Webhook> {
+    let allow_loopback = section.flag("allow_loopback", findings).unwrap_or(false);
+    let url = required_text(section, "url", findings);
+    let secret_parameter = required_text(section, "secret_parameter", findings);
+    match WebhookUrl::parse(&url?, allow_loopback) {
+        Ok(url) => Some(Webhook { url, secret_parameter: secret_parameter?, allow_loopback }),
+        Err(error) => {
+            section.refuse("url", &error.to_string(), findings);
+            None
+        }
+    }
+}
+
+fn template(
+    section: &Section<'_>,
+    check_template: CheckTemplate,
+    findings: &mut Findings<'_>,
+) -> Option<String> {
+    let template = section.text("template", findings)?;
+    if let Err(message) = check_template(template) {
+        section.refuse("template", &message, findings);
+    }
+    Some(template.to_owned())
 }
 
 fn retry(section: &Section<'_>, findings: &mut Findings<'_>) -> Retry {

@@ -41,7 +41,10 @@ pub fn default_policy() -> Policy {
     parse(DEFAULT).expect("the compiled-in policy is in order")
 }
 
-/// Reads and checks a policy. A text without a class or a channel is a policy too, under which
+/// Tells what is wrong with a channel's template; reads on from the field's name.
+pub type CheckTemplate = fn(&str) -> Result<(), String>;
+
+/// Reads and checks a policy, for whoever renders no templates: they are taken as they are. A text without a class or a channel is a policy too, under which
 /// only exact jobs, or none, are accepted.
 ///
 /// # Errors
@@ -53,12 +56,26 @@ pub fn default_policy() -> Policy {
 /// assert_eq!(policy.unwrap().channels.len(), 1);
 /// ```
 pub fn parse(text: &str) -> Result<Policy, PolicyErrors> {
+    parse_with(text, |_| Ok(()))
+}
+
+/// Reads and checks a policy and its templates.
+///
+/// # Errors
+/// As [`parse`], and what `check_template` has against a channel's template.
+///
+/// ```
+/// let policy = "[channels.bus]\nkind = \"eventbridge\"\nbus_name = \"b\"\ntemplate = \"{{\"";
+/// let errors = spillway_policy::parse_with(policy, |_| Err("is no template".into())).unwrap_err();
+/// assert_eq!(errors.to_string(), "line 4: channels.bus.template is no template");
+/// ```
+pub fn parse_with(text: &str, check_template: CheckTemplate) -> Result<Policy, PolicyErrors> {
     let (root, syntax_errors) = DeTable::parse_recoverable(text);
     let root = root.into_inner();
     let mut findings = Findings::new(text, syntax::faults(text, &root, &syntax_errors));
     let root = Section::root(&root);
     root.refuse_others(&["classes", "channels"], &mut findings);
     let classes = class::contracts(&root, &mut findings);
-    let channels = channel::channels(&root, &mut findings);
+    let channels = channel::channels(&root, check_template, &mut findings);
     findings.into_result(Policy { classes, channels })
 }

@@ -5,7 +5,7 @@ use spillway_domain::policy::{Channel, Policy, Retry, Target};
 use spillway_domain::precision::Contract;
 use spillway_domain::rate::Rate;
 
-use crate::channel::{EVENTBRIDGE, SQS};
+use crate::channel::{EVENTBRIDGE, SQS, WEBHOOK};
 
 /// Writes a policy as TOML, every field of it; [`parse`](crate::parse) reads the same policy back.
 ///
@@ -68,6 +68,10 @@ struct ChannelForm<'p> {
     kind: &'static str,
     queue_url: Option<&'p str>,
     bus_name: Option<&'p str>,
+    url: Option<&'p str>,
+    secret_parameter: Option<&'p str>,
+    allow_loopback: Option<bool>,
+    template: Option<&'p str>,
     paused: bool,
     attempts_max: u32,
     backoff_seconds_min: u32,
@@ -81,14 +85,29 @@ struct ChannelForm<'p> {
 impl<'p> ChannelForm<'p> {
     fn of(channel: &'p Channel) -> Self {
         let Retry { attempts_max, backoff_seconds_min, backoff_seconds_max } = channel.retry;
-        let (kind, queue_url, bus_name) = match &channel.target {
-            Target::Sqs { queue_url } => (SQS.0, Some(queue_url.as_str()), None),
-            Target::EventBridge { bus_name } => (EVENTBRIDGE.0, None, Some(bus_name.as_str())),
+        let (mut queue_url, mut bus_name, mut webhook) = (None, None, None);
+        let kind = match &channel.target {
+            Target::Sqs { queue_url: url } => {
+                queue_url = Some(url.as_str());
+                SQS
+            }
+            Target::EventBridge { bus_name: name } => {
+                bus_name = Some(name.as_str());
+                EVENTBRIDGE
+            }
+            Target::Webhook(target) => {
+                webhook = Some(target);
+                WEBHOOK
+            }
         };
         Self {
             kind,
             queue_url,
             bus_name,
+            url: webhook.map(|it| it.url.as_str()),
+            secret_parameter: webhook.map(|it| it.secret_parameter.as_str()),
+            allow_loopback: webhook.map(|it| it.allow_loopback),
+            template: channel.template.as_deref(),
             paused: channel.paused,
             attempts_max,
             backoff_seconds_min,

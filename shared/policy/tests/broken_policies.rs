@@ -209,8 +209,9 @@ fn cases_of_fields() -> Vec<(String, Vec<&'static str>)> {
             sqs("rate = 5"),
             vec![
                 "line 4: channels.inbox.rate is unknown; known are kind, queue_url, bus_name, \
-                 paused, attempts_max, backoff_seconds_min, backoff_seconds_max, \
-                 send_timeout_millis, rate_per_second, burst, reserve_per_second",
+                 url, secret_parameter, allow_loopback, template, paused, attempts_max, \
+                 backoff_seconds_min, backoff_seconds_max, send_timeout_millis, \
+                 rate_per_second, burst, reserve_per_second",
             ],
         ),
         (
@@ -234,13 +235,72 @@ fn cases_of_fields() -> Vec<(String, Vec<&'static str>)> {
         ),
         (
             "[channels.bus]\nkind = \"SQS\"\nqueue_url = \"q\"\n".to_owned(),
-            vec!["line 2: channels.bus.kind must be sqs or eventbridge"],
+            vec!["line 2: channels.bus.kind must be sqs, eventbridge or webhook"],
         ),
         (
             "[channels.bus]\nkind = \"eventbridge\"\nbus_name = \"\"\n".to_owned(),
             vec!["line 3: channels.bus.bus_name must not be empty"],
         ),
     ]
+}
+
+#[test]
+fn a_template_that_is_not_in_order_is_refused_with_its_line() {
+    let check = |source: &str| match source {
+        "good" => Ok(()),
+        other => Err(format!("is no template: {other}")),
+    };
+    let policy = |template: &str| sqs(&format!("paused = true\ntemplate = '{template}'"));
+    assert!(spillway_policy::parse_with(&policy("good"), check).is_ok());
+    let errors = spillway_policy::parse_with(&policy("bad"), check).unwrap_err();
+    assert_eq!(errors.to_string(), "line 5: channels.inbox.template is no template: bad");
+}
+
+fn hook(more: &str) -> String {
+    format!("[channels.hook]\nkind = \"webhook\"\n{more}\n")
+}
+
+#[test]
+fn a_webhook_that_is_not_in_order_is_refused() {
+    let secret = "secret_parameter = \"/hook\"";
+    let url = "url = \"https://hooks.example.com/\"";
+    for (more, expected) in [
+        (
+            String::new(),
+            vec![
+                "line 1: channels.hook.secret_parameter is required",
+                "line 1: channels.hook.url is required",
+            ],
+        ),
+        (
+            format!("{url}\nsecret_parameter = \"\""),
+            vec![
+                "line 4: channels.hook.secret_parameter must be 1 to 1011 letters, digits and any of . - _ /",
+            ],
+        ),
+        (
+            format!("{url}\n{secret}\nbus_name = \"b\""),
+            vec![
+                "line 5: channels.hook.bus_name is a field of kind eventbridge; this channel is of kind webhook",
+            ],
+        ),
+        (
+            format!("{secret}\nurl = \"http://127.0.0.1/\""),
+            vec![
+                "line 4: channels.hook.url must not point to the machine itself without allow_loopback = true",
+            ],
+        ),
+        (
+            format!("{secret}\nurl = \"http://hooks.example.com/\""),
+            vec![
+                "line 4: channels.hook.url must begin with https://; http:// is for the machine itself",
+            ],
+        ),
+        (format!("{secret}\nallow_loopback = true\nurl = \"http://127.0.0.1:1/\""), vec![]),
+        (format!("{secret}\n{url}"), vec![]),
+    ] {
+        assert_eq!(errors(&hook(&more)), expected, "{more}");
+    }
 }
 
 const NAME_RULE: &str = "must be 1 to 64 of a-z, 0-9, - and _, beginning with a letter";

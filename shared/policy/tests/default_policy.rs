@@ -42,6 +42,7 @@ fn the_default_policy_has_one_channel_to_the_default_bus() {
     let events = Channel {
         target: Target::EventBridge { bus_name: "default".to_owned() },
         paused: false,
+        template: None,
         retry: Retry::DEFAULT,
         send_timeout_millis: Channel::SEND_TIMEOUT_MILLIS,
         rate: None,

@@ -1,5 +1,7 @@
 //! What holds for every policy and every text.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
+
 use proptest::collection::btree_map;
 use proptest::option;
 use proptest::prelude::*;
@@ -7,6 +9,7 @@ use spillway_domain::name::{ChannelName, ClassName};
 use spillway_domain::policy::{Channel, Policy, Retry, Target};
 use spillway_domain::precision::Contract;
 use spillway_domain::rate::{RATE_PER_SECOND_MAX, Rate};
+use spillway_domain::webhook::{Webhook, WebhookUrl};
 use spillway_policy::{DEFAULT, parse, to_toml};
 
 fn contracts() -> impl Strategy<Value = Contract> {
@@ -26,6 +29,12 @@ fn targets() -> impl Strategy<Value = Target> {
     prop_oneof![
         any::<String>().prop_map(|queue_url| Target::Sqs { queue_url: format!("q{queue_url}") }),
         any::<String>().prop_map(|name| Target::EventBridge { bus_name: format!("{name}b") }),
+        ("[a-z]{1,9}", "[a-zA-Z0-9._/-]{1,20}", any::<bool>()).prop_map(
+            |(name, secret_parameter, allow_loopback)| {
+                let url = WebhookUrl::parse(&format!("https://{name}.example.com/{name}"), false);
+                Target::Webhook(Webhook { url: url.unwrap(), secret_parameter, allow_loopback })
+            }
+        ),
     ]
 }
 
@@ -39,17 +48,22 @@ fn rates() -> impl Strategy<Value = Rate> {
 
 fn channels() -> impl Strategy<Value = Channel> {
     let retries = (1..=100_u32, 1..=86_400_u32, 0..=86_400_u32);
-    (targets(), any::<bool>(), retries, 100..=10_000_u32, option::of(rates())).prop_map(
-        |(target, paused, (attempts_max, min, more), send_timeout_millis, rate)| Channel {
-            target,
-            paused,
-            retry: Retry {
-                attempts_max,
-                backoff_seconds_min: min,
-                backoff_seconds_max: (min + more).min(86_400),
-            },
-            send_timeout_millis,
-            rate,
+    let templates = option::of(any::<String>());
+    let rates = option::of(rates());
+    (targets(), any::<bool>(), retries, 100..=10_000_u32, templates, rates).prop_map(
+        |(target, paused, (attempts_max, min, more), send_timeout_millis, template, rate)| {
+            Channel {
+                template,
+                target,
+                paused,
+                retry: Retry {
+                    attempts_max,
+                    backoff_seconds_min: min,
+                    backoff_seconds_max: (min + more).min(86_400),
+                },
+                send_timeout_millis,
+                rate,
+            }
         },
     )
 }

@@ -180,7 +180,7 @@ pub fn delivery(job: &Job, sent_at: Instant) -> Delivery {
         sent_at,
         class: job.spec.class.clone(),
         attempt: 1,
-        payload: job.spec.payload.clone(),
+        payload: job.payload_to_send().clone(),
     }
 }
 
@@ -209,6 +209,7 @@ pub fn channel_to(target: Target) -> Channel {
         target,
         paused: false,
         retry: Retry::DEFAULT,
+        template: None,
         send_timeout_millis: Channel::SEND_TIMEOUT_MILLIS,
         rate: None,
     }

@@ -157,6 +157,7 @@ fn a_channel_answers_as_scripted() {
     let outcome = |reply| match sent_under(reply) {
         (Ended::Finished(SendOutcome::Delivered), count) => ("delivered", count),
         (Ended::Finished(SendOutcome::Refused(_)), count) => ("refused", count),
+        (Ended::Finished(SendOutcome::Deferred { .. }), count) => ("deferred", count),
         (Ended::Finished(SendOutcome::RefusedForGood(_)), count) => ("refused for good", count),
         (Ended::Finished(SendOutcome::Unanswered(_)), count) => ("unanswered", count),
         (Ended::Stuck, count) => ("hangs", count),

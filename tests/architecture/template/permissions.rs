@@ -13,7 +13,7 @@ type Calls = BTreeSet<&'static str>;
 type Grants = BTreeMap<String, BTreeSet<String>>;
 
 /// The adapters and the calls that they make.
-const ADAPTERS: [(&str, &[&str]); 11] = [
+const ADAPTERS: [(&str, &[&str]); 12] = [
     ("dynamodb_intake", &["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"]),
     ("dynamodb_claims", &["dynamodb:UpdateItem"]),
     ("dynamodb_due_index", &["dynamodb:Query"]),
@@ -25,10 +25,11 @@ const ADAPTERS: [(&str, &[&str]); 11] = [
     ("dynamodb_limiter", &["dynamodb:UpdateItem"]),
     ("dynamodb_redrives", &["dynamodb:GetItem", "dynamodb:UpdateItem"]),
     ("sqs_dead_letter_queues", &["sqs:DeleteMessage", "sqs:ReceiveMessage"]),
+    ("ssm_secrets", &["ssm:GetParameter"]),
 ];
 
 /// How a call looks in an adapter, and the action that it needs.
-const CALLS: [(&str, &str); 18] = [
+const CALLS: [(&str, &str); 19] = [
     (".get_item()", "dynamodb:GetItem"),
     ("row::read(", "dynamodb:GetItem"),
     (".batch_get_item()", "dynamodb:BatchGetItem"),
@@ -47,6 +48,7 @@ const CALLS: [(&str, &str); 18] = [
     (".delete_message()", "sqs:DeleteMessage"),
     (".delete_message_batch()", "sqs:DeleteMessage"),
     (".put_events()", "events:PutEvents"),
+    (".get_parameter()", "ssm:GetParameter"),
 ];
 
 fn calls_in(file: &TextFile) -> Calls {
@@ -97,6 +99,7 @@ fn each_function_is_wired_to_the_adapters_that_its_role_is_derived_from() {
         "dynamodb_limiter",
         "sqs_dead_letters",
         "sqs_job_queue",
+        "ssm_secrets",
     ];
     wired("dispatch", &of_dispatch);
 }
@@ -159,6 +162,7 @@ fn dispatch_may_write_jobs_serve_its_lane_and_send_to_the_channels_that_the_stac
             (&dead_letters, ADAPTERS[5].1),
             ("ChannelQueueArns", &["sqs:SendMessage"]),
             ("ChannelBusArns", &["events:PutEvents"]),
+            ("WebhookSecretArns", ADAPTERS[8].1),
             (DEFAULT_BUS, &["events:PutEvents"]),
             (&log, &WRITE_LOG),
         ]);

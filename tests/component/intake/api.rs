@@ -9,6 +9,7 @@ use spillway_domain::staging::Lookahead;
 use spillway_domain::time::Instant;
 use spillway_intake::gateway::Gateway;
 use spillway_intake::router::{IntakeState, router};
+use spillway_intake::submission::parse_policy;
 use spillway_testkit::build::{at, policy, shards};
 use spillway_testkit::{Driver, InMemoryQueue, InMemoryStore, ManualClock, Outside};
 
@@ -39,7 +40,7 @@ impl Api {
             clock: outside.clock.clone(),
             settings: CurrentSettings::new(
                 outside.store.clone(),
-                |text| spillway_policy::parse(text).map_err(|errors| errors.to_string()),
+                parse_policy,
                 policy(),
                 shards(8),
             ),

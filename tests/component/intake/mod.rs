@@ -9,3 +9,4 @@ mod good_input;
 mod racing;
 mod replay;
 mod sample_events;
+mod templates;

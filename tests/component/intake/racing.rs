@@ -45,6 +45,7 @@ fn race(outside: &Outside, seed: u64) -> Vec<Answer> {
                 id: job_id("a"),
                 spec: spec_of(writer),
                 contract: Ok(Contract::EXACT),
+                rendered: None,
                 on_difference: OnDifference::Reschedule,
             };
             let answer = acceptor.accept(vec![submission]).await.remove(0);

@@ -7,6 +7,6 @@ mod key;
 mod spec;
 
 pub(crate) use job::{JobAnswer, With};
-pub(crate) use json::{Members, body_json, members};
+pub(crate) use json::{Members, body_json, canonical, members};
 pub(crate) use key::IdempotencyKey;
 pub(crate) use spec::{Draft, checked_id};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::value::RawValue;
-use spillway_domain::acceptance::{OnDifference, Submission, contract_at};
+use spillway_domain::acceptance::{OnDifference, contract_at};
 use spillway_domain::name::{ChannelName, ClassName, JobId};
 use spillway_domain::policy::Policy;
 use spillway_domain::precision::{EXPIRY_SECONDS_MAX, PRIORITY_MAX, WINDOW_SECONDS_MAX};
@@ -15,6 +15,7 @@ use spillway_domain::time::Instant;
 use super::instant::read_instant;
 use super::json::{Members, canonical};
 use crate::problem::{Kind, PROBLEMS_MAX, Problem, unknown_field};
+use crate::submission::submission;
 
 /// What stands where bytes were not UTF-8.
 const REPLACEMENT: char = '\u{fffd}';
@@ -133,12 +134,10 @@ impl Draft {
             channel: self.channel.clone().or_else(|| policy.channels.keys().next().cloned())?,
             class: self.class.clone(),
             overrides: self.overrides,
-            payload: no_payload().ok()?,
+            payload: self.payload.clone().or_else(|| no_payload().ok())?,
         };
-        let contract = policy.contract(&spec);
         let id = JobId::new("-").ok()?;
-        let on_difference = OnDifference::Refuse;
-        contract_at(&Submission { id, spec, contract, on_difference }, now).err()
+        contract_at(&submission(policy, id, spec, OnDifference::Refuse), now).err()
     }
 
     fn read_member(&mut self, name: &str, value: &RawValue) {

@@ -13,13 +13,10 @@ use spillway_domain::time::Instant;
 
 use super::pack::{left_to_run_out, passed_on};
 use super::{DispatchPorts, Dispatcher, Ending, Held, Step, WRITES_AT_ONCE, was_done};
-use crate::ports::{ChannelSender, Claims, Clock, DELIVERIES_MAX, Delivery};
+use crate::ports::{ChannelSender, Claims, Clock, Delivery};
 
 /// What an invocation keeps back of its time to record what it sent, in milliseconds.
 const RECORDING_MILLIS: i64 = 2_000;
-
-/// How many calls of a pack's channel are under way at once: those of a full pack.
-const SENDS_AT_ONCE: usize = PACK_JOBS_MAX / DELIVERIES_MAX;
 
 /// What the channel made of a job.
 #[derive(Debug)]
@@ -61,13 +58,15 @@ impl<P: DispatchPorts> Dispatcher<'_, P> {
                 AtRelease::GiveBack => others.push((held, false)),
             }
         }
+        let deliveries_max = channel.target.deliveries_a_call_max();
         let mut sends = Vec::new();
         while !to_send.is_empty() {
-            let rest = to_send.split_off(to_send.len().min(DELIVERIES_MAX));
+            let rest = to_send.split_off(to_send.len().min(deliveries_max));
             sends.push(self.send(channel, std::mem::replace(&mut to_send, rest)));
         }
+        // All at once: none waits for another's answer, beyond its claim at worst.
         let sent = stream::iter(sends)
-            .buffer_unordered(SENDS_AT_ONCE)
+            .buffer_unordered(PACK_JOBS_MAX)
             .flat_map(stream::iter)
             .map(|sent| self.settle(pack, channel, sent))
             .buffer_unordered(WRITES_AT_ONCE)
@@ -162,6 +161,6 @@ fn delivery(held: &Held, sent_at: Instant) -> Delivery {
         sent_at,
         class: job.spec.class.clone(),
         attempt: job.attempts,
-        payload: job.spec.payload.clone(),
+        payload: job.payload_to_send().clone(),
     }
 }

@@ -9,6 +9,7 @@ mod dead_letters;
 mod index;
 mod limiter;
 mod queue;
+mod secrets;
 mod settings;
 mod staging_state;
 mod staging_units;
@@ -24,6 +25,7 @@ pub use limiter::Limiter;
 pub use queue::{
     BATCH_BYTES_MAX, BATCH_MESSAGES_MAX, JobQueue, OutgoingMessage, QueueDepth, QueueMessage,
 };
+pub use secrets::{SecretText, Secrets};
 pub use settings::{PolicyStore, SettingsSource, StoredPolicy};
 pub use staging_state::{StagingState, Versioned};
 pub use staging_units::{CatchUp, Checkpoint, LeaseToken, Leased, Progress, StagingUnits};

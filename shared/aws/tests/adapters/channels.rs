@@ -41,6 +41,7 @@ fn kinds(outcomes: &[SendOutcome]) -> Vec<&'static str> {
     let kind = |outcome: &SendOutcome| match outcome {
         SendOutcome::Delivered => "delivered",
         SendOutcome::Refused(_) => "refused",
+        SendOutcome::Deferred { .. } => "deferred",
         SendOutcome::RefusedForGood(_) => "refused for good",
         SendOutcome::Unanswered(_) => "unanswered",
     };

@@ -6,7 +6,6 @@
 mod channels;
 mod config;
 mod control;
-mod delivery;
 mod due_index;
 mod item;
 mod jobs_table;
@@ -15,5 +14,6 @@ mod plans;
 mod queue;
 mod sample;
 mod scripted;
+mod secrets;
 mod system_clock;
 mod units;

@@ -123,7 +123,7 @@ fn claims() -> impl Strategy<Value = Claim> {
 /// Any job that the types allow, whether or not it can come about.
 pub(crate) fn jobs() -> impl Strategy<Value = Job> {
     let identity = (ids(), any::<i64>(), prop::sample::select(&State::ALL[..]));
-    let asked = (specs(), contracts());
+    let asked = (specs(), contracts(), option::of(any::<u32>()));
     let times = (instants(), instants(), option::of(instants()), instants(), instants());
     let held = (any::<u32>(), any::<bool>(), option::of(claims()), option::of(buckets()));
     let ends = (
@@ -139,6 +139,7 @@ pub(crate) fn jobs() -> impl Strategy<Value = Job> {
         generation: Generation::from_number(identity.1),
         state: identity.2,
         spec: asked.0,
+        rendered: asked.2.map(|n| Payload::from_canonical_json(n.to_string()).unwrap()),
         contract: asked.1,
         due_at: times.0,
         release_at: times.1,

@@ -8,7 +8,7 @@ use spillway_domain::job::{Job, State};
 use spillway_domain::name::JobId;
 use spillway_domain::precision::Contract;
 use spillway_domain::problem::FieldProblem;
-use spillway_domain::spec::JobSpec;
+use spillway_domain::spec::{JobSpec, Payload};
 use spillway_domain::time::Instant;
 
 use crate::arbitrary::{contract, seeded, spec, stored_job};
@@ -22,6 +22,7 @@ fn submission(spec: JobSpec, contract: Contract) -> Submission {
         id: JobId::new("a").unwrap(),
         spec,
         contract: Ok(contract),
+        rendered: None,
         on_difference: OnDifference::Reschedule,
     }
 }
@@ -58,8 +59,9 @@ proptest! {
     ) {
         let on_difference = if is_key { OnDifference::Refuse } else { OnDifference::Reschedule };
         let contract = Err(vec![FieldProblem::new("class", "is gone")]);
-        let id = stored.id.clone();
-        let replay = Submission { id, spec: stored.spec.clone(), contract, on_difference };
+        let (id, spec) = (stored.id.clone(), stored.spec.clone());
+        let rendered = Some(spec.payload.clone());
+        let replay = Submission { id, spec, contract, rendered, on_difference };
         let answer = acceptance(&replay, Some(&stored), Instant::from_millis(now), shards());
         prop_assert_eq!(answer, Acceptance::Unchanged(Box::new(stored)));
     }
@@ -111,6 +113,21 @@ proptest! {
         let (generation, created_at) = (next.generation, next.created_at);
         let expected = Job { generation, created_at, latest_at_max: next.latest_at_max, ..new };
         prop_assert_eq!(next, expected);
+    }
+
+    #[test]
+    fn what_the_template_made_is_kept_with_the_payload_as_it_was_asked(
+        stored in prop::option::of(stored_job()), spec in spec(), contract in contract(),
+        is_templated in any::<bool>(),
+    ) {
+        let rendered = is_templated.then(|| Payload::from_canonical_json("[1]").unwrap());
+        let submission = Submission {
+            rendered: rendered.clone(), ..submission(spec.clone(), contract)
+        };
+        let (Acceptance::Create(job) | Acceptance::Reschedule { job, .. }) =
+            accept(&submission, stored.as_ref()) else { return Ok(()) };
+        prop_assert_eq!(job.payload_to_send(), rendered.as_ref().unwrap_or(&spec.payload));
+        prop_assert_eq!(&job.spec.payload, &spec.payload);
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! R20: what follows an attempt.
 
 use proptest::prelude::*;
-use spillway_domain::attempt::{AfterAttempt, SendOutcome, after_attempt, backoff_millis};
+use spillway_domain::attempt::{
+    AfterAttempt, RETRY_AFTER_SECONDS_MAX, SendOutcome, after_attempt, backoff_millis,
+};
 use spillway_domain::job::{ClaimToken, Job};
 use spillway_domain::policy::Retry;
 use spillway_domain::precision::Contract;
@@ -92,6 +94,24 @@ proptest! {
         prop_assert!(fails(SendOutcome::RefusedForGood, was_maybe_sent));
         prop_assert_eq!(fails(SendOutcome::Refused, was_maybe_sent), attempts >= attempts_max);
         prop_assert_eq!(fails(SendOutcome::Unanswered, true), attempts >= attempts_max);
+    }
+
+    #[test]
+    fn a_job_that_was_deferred_is_not_tried_before(
+        attempts in 1_u32..100, now in instant(), retry in retry(), seconds in any::<u32>(),
+    ) {
+        let retry = Retry { attempts_max: 100, ..retry };
+        let deferred = |seconds| SendOutcome::Deferred {
+            reason: "busy".to_owned(), retry_after_seconds: seconds,
+        };
+        let release = |outcome| match after_attempt(&tried(attempts, false), &token(0), outcome, retry, now) {
+            Some(AfterAttempt::Retry { release_at, maybe_sent: false, .. }) => Ok(release_at),
+            _ => Err(TestCaseError::fail("not tried again")),
+        };
+        let asked = now.plus_seconds(seconds.min(RETRY_AFTER_SECONDS_MAX).into()).ceil_to_second();
+        let by_back_off = release(deferred(0))?;
+        prop_assert_eq!(by_back_off, release(SendOutcome::Refused("busy".to_owned()))?);
+        prop_assert_eq!(release(deferred(seconds))?, asked.max(by_back_off));
     }
 
     #[test]

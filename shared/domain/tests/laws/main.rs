@@ -24,3 +24,4 @@ mod shard;
 mod staging;
 mod time;
 mod unit;
+mod webhook;

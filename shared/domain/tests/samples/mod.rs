@@ -34,6 +34,7 @@ pub(crate) fn channel() -> Channel {
     Channel {
         target: Target::Sqs { queue_url: "https://queue".into() },
         paused: false,
+        template: None,
         retry: Retry::DEFAULT,
         send_timeout_millis: Channel::SEND_TIMEOUT_MILLIS,
         rate: None,

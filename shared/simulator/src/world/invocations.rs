@@ -67,6 +67,7 @@ pub async fn accept<S: Intake, Q: JobQueue, D, H, C: Clock>(
         id,
         contract: stack.policy.contract(&spec),
         spec,
+        rendered: None,
         on_difference: OnDifference::Reschedule,
     });
     acceptor.accept(submissions.collect()).await

@@ -102,7 +102,9 @@ impl Ledger {
         for (delivery, outcome) in deliveries.iter().zip(outcomes) {
             let state = match outcome {
                 SendOutcome::Delivered => SendState::Delivered,
-                SendOutcome::Refused(_) | SendOutcome::RefusedForGood(_) => SendState::Refused,
+                SendOutcome::Refused(_)
+                | SendOutcome::Deferred { .. }
+                | SendOutcome::RefusedForGood(_) => SendState::Refused,
                 SendOutcome::Unanswered(_) => SendState::Unanswered,
             };
             self.note(|| format!("{state:?} {}", delivery.job_id));

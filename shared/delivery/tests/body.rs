@@ -1,12 +1,32 @@
-use spillway_aws::delivery::{body, delivery_id, rfc_3339};
-use spillway_domain::name::ClassName;
+//! The form that every channel gets.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+use spillway_app::ports::Delivery;
+use spillway_delivery::{body, delivery_id, rfc_3339};
+use spillway_domain::name::{ClassName, JobId};
+use spillway_domain::spec::Payload;
 use spillway_domain::time::Instant;
 
-use crate::sample::{self, NINE};
+/// 2026-12-01T09:00:00Z.
+const NINE: Instant = Instant::from_millis(1_796_115_600_000);
+
+fn delivery(id: &str, payload: &str) -> Delivery {
+    Delivery {
+        job_id: JobId::new(id).unwrap(),
+        created_at: NINE.plus_seconds(-3_600),
+        requested_at: NINE,
+        due_at: NINE,
+        sent_at: NINE.plus_millis(3),
+        class: None,
+        attempt: 1,
+        payload: Payload::from_canonical_json(payload).unwrap(),
+    }
+}
 
 #[test]
 fn a_delivery_is_written_like_this() {
-    let mut delivery = sample::delivery("birthday:42", r#"{"user":1.50}"#);
+    let mut delivery = delivery("birthday:42", r#"{"user":1.50}"#);
     delivery.class = Some(ClassName::new("otp").unwrap());
     delivery.attempt = 2;
     let id = delivery_id(&delivery.job_id, delivery.created_at);
@@ -21,13 +41,13 @@ fn a_delivery_is_written_like_this() {
 
 #[test]
 fn a_job_without_a_class_says_so() {
-    let json = body(&sample::delivery("a", "null")).unwrap();
+    let json = body(&delivery("a", "null")).unwrap();
     assert!(json.contains("\"class\":null"), "{json}");
 }
 
 #[test]
 fn the_delivery_id_is_the_same_over_attempts_and_another_for_another_life_of_the_id() {
-    let id = sample::id("a");
+    let id = JobId::new("a").unwrap();
     assert_eq!(delivery_id(&id, NINE), delivery_id(&id, NINE));
     assert_ne!(delivery_id(&id, NINE), delivery_id(&id, NINE.plus_millis(1)));
     assert_eq!(delivery_id(&id, NINE).len(), 64);
@@ -35,8 +55,8 @@ fn the_delivery_id_is_the_same_over_attempts_and_another_for_another_life_of_the
 
 #[test]
 fn a_payload_that_is_not_json_is_refused() {
-    assert!(body(&sample::delivery("a", "{")).is_err());
-    assert!(body(&sample::delivery("a", "1 2")).is_err());
+    assert!(body(&delivery("a", "{")).is_err());
+    assert!(body(&delivery("a", "1 2")).is_err());
 }
 
 #[test]
