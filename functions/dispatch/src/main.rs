@@ -1,6 +1,7 @@
 //! Wires dispatch to AWS.
 
 use lambda_runtime::{Error, service_fn};
+use spillway_app::dispatch_jobs::Circuits;
 use spillway_app::settings::CurrentSettings;
 use spillway_aws::channel_sender::AwsChannelSender;
 use spillway_aws::clients::Sdk;
@@ -31,7 +32,7 @@ async fn main() -> Result<(), Error> {
             config.staging.shard_count,
         ),
         clock: SystemClock,
-        circuits: Default::default(),
+        circuits: Circuits::default(),
         config,
     };
     lambda_runtime::run(service_fn(|event| dispatch.handle(event))).await
