@@ -453,20 +453,22 @@ pub fn spread_millis(token: &ClaimToken, refusals: u32) -> i64 {
 
 /// The longest wait of a message that got no tokens, in seconds.
 const AWAY_SECONDS_MAX: i64 = 16;
+/// The shortest one, in milliseconds.
+const AWAY_MILLIS_MIN: i64 = 500;
 
-/// Tells how long a message is passed on that waited for tokens in vain, in milliseconds: 1 s,
-/// doubled with every hop up to 16 s, and anywhere between half of it and all.
+/// Tells how long a message is passed on that waited for tokens in vain, in milliseconds: anywhere
+/// between 0.5 s and 2 s, which doubles with every hop up to 16 s. With less chance in it the
+/// messages of one second would come back in waves, and leave tokens unused between them.
 ///
 /// ```
 /// use spillway_domain::{job::ClaimToken, limiter::away_millis};
 /// let token = ClaimToken::of("i", "m", 0);
-/// assert!((500..=1_000).contains(&away_millis(&token, 0)));
-/// assert!((8_000..=16_000).contains(&away_millis(&token, 100)));
+/// assert!((500..=2_000).contains(&away_millis(&token, 0)));
+/// assert!((500..=16_000).contains(&away_millis(&token, 100)));
 /// ```
 pub fn away_millis(token: &ClaimToken, hops: u32) -> i64 {
-    let seconds = 1_i64.checked_shl(hops).unwrap_or(i64::MAX).clamp(1, AWAY_SECONDS_MAX);
-    let half = seconds * 500;
-    half + place(token, hops, half.unsigned_abs())
+    let seconds = 2_i64.checked_shl(hops).unwrap_or(i64::MAX).clamp(2, AWAY_SECONDS_MAX);
+    AWAY_MILLIS_MIN + place(token, hops, (seconds * 1_000 - AWAY_MILLIS_MIN).unsigned_abs())
 }
 
 fn place(token: &ClaimToken, salt: u32, bound: u64) -> i64 {
