@@ -10,6 +10,7 @@ mod delivery;
 mod due_index;
 mod item;
 mod jobs_table;
+mod limiter;
 mod message;
 mod queue;
 mod sample;
