@@ -20,27 +20,27 @@ pub struct Circuit {
 }
 
 impl Circuit {
-    /// Tells until when jobs are held back; `None` lets them through. Once the time is over, a
-    /// message a second tries the channel until there is an answer or none.
+    /// Tells whether a message's jobs are held back. Once the time is over, a message a second is
+    /// let through to try the channel, until there is an answer or none.
     ///
     /// ```
     /// use spillway_domain::{circuit::*, time::Instant};
     /// let now = Instant::from_millis(0);
     /// let mut circuit = Circuit::default();
-    /// assert_eq!(circuit.holds_until(now), None);
+    /// assert!(!circuit.holds(now));
     /// (0..UNANSWERED_MAX).for_each(|_| circuit.count(false, now));
     /// let over = now.plus_seconds(OPEN_SECONDS);
-    /// assert_eq!(circuit.holds_until(now), Some(over));
-    /// assert_eq!(circuit.holds_until(over), None, "one tries");
-    /// assert_eq!(circuit.holds_until(over), Some(over.plus_seconds(TRIAL_SECONDS)));
+    /// assert!(circuit.holds(now));
+    /// assert!(!circuit.holds(over), "one tries");
+    /// assert!(circuit.holds(over));
+    /// assert!(!circuit.holds(over.plus_seconds(TRIAL_SECONDS)));
     /// ```
-    pub fn holds_until(&mut self, now: Instant) -> Option<Instant> {
-        let open_until = self.open_until?;
-        if now < open_until {
-            return Some(open_until);
+    pub fn holds(&mut self, now: Instant) -> bool {
+        let is_open = self.open_until.is_some_and(|until| now < until);
+        if self.open_until.is_some() && !is_open {
+            self.open_until = Some(now.plus_seconds(TRIAL_SECONDS));
         }
-        self.open_until = Some(now.plus_seconds(TRIAL_SECONDS));
-        None
+        is_open
     }
 
     /// Counts how often it opened: another number than before means that it did meanwhile.
@@ -62,7 +62,7 @@ impl Circuit {
     /// (0..UNANSWERED_MAX).for_each(|_| circuit.count(false, now));
     /// assert_eq!(circuit.openings(), 1);
     /// circuit.count(true, now);
-    /// assert_eq!(circuit.holds_until(now), None);
+    /// assert!(!circuit.holds(now));
     /// ```
     pub fn count(&mut self, is_answered: bool, now: Instant) {
         if is_answered {

@@ -14,9 +14,9 @@ use super::Held;
 pub struct Circuits(Mutex<BTreeMap<ChannelName, Circuit>>);
 
 impl Circuits {
-    /// Tells until when the jobs of a channel are held back; none lets them through.
-    pub(super) fn holds_until(&self, channel: &ChannelName, now: Instant) -> Option<Instant> {
-        self.circuits().get_mut(channel)?.holds_until(now)
+    /// Tells whether the jobs of a channel are held back, but for a message that tries it.
+    pub(super) fn is_held(&self, channel: &ChannelName, now: Instant) -> bool {
+        self.circuits().get_mut(channel).is_some_and(|circuit| circuit.holds(now))
     }
 
     /// Counts how often a channel's circuit opened.

@@ -18,8 +18,9 @@ use super::{
 };
 use crate::ports::Clock;
 
-/// How long a message waits whose channel is paused, or not in the policy, in seconds: what is held
-/// back asks again once a minute.
+/// How long a message waits whose channel is paused, not in the policy, or does not answer, in
+/// seconds: what is held back asks again once a minute. Each hop may leave a copy, so that a shorter
+/// wait would make more of them than the channel's return could drain.
 const HELD_BACK_SECONDS: i64 = 60;
 
 impl<P: DispatchPorts> Dispatcher<'_, P> {
@@ -70,16 +71,15 @@ impl<P: DispatchPorts> Dispatcher<'_, P> {
     /// Decides from the message and its channel whether its jobs are taken.
     fn look_at(&self, pack: &Pack) -> Outlook<'_> {
         let now = self.clock.now();
+        let held_back = Outlook::PassOn(now.plus_seconds(HELD_BACK_SECONDS));
         match self.settings.policy.channels.get(&pack.key.channel) {
-            None => Outlook::PassOn(now.plus_seconds(HELD_BACK_SECONDS)),
-            Some(channel) if channel.paused => Outlook::PassOn(now.plus_seconds(HELD_BACK_SECONDS)),
+            None => held_back,
+            Some(channel) if channel.paused => held_back,
             Some(_) if !is_claimable(pack.key.release_at, now) => {
                 Outlook::PassOn(pack.key.release_at)
             }
-            Some(channel) => match self.circuits.holds_until(&pack.key.channel, now) {
-                Some(until) => Outlook::PassOn(not_before(until)),
-                None => Outlook::Send(channel),
-            },
+            Some(_) if self.circuits.is_held(&pack.key.channel, now) => held_back,
+            Some(channel) => Outlook::Send(channel),
         }
     }
 
