@@ -44,8 +44,9 @@ pub fn default_policy() -> Policy {
 /// Tells what is wrong with a channel's template; reads on from the field's name.
 pub type CheckTemplate = fn(&str) -> Result<(), String>;
 
-/// Reads and checks a policy, for whoever renders no templates: they are taken as they are. A text without a class or a channel is a policy too, under which
-/// only exact jobs, or none, are accepted.
+/// Reads and checks a policy, for whoever renders no templates: they are taken as they are. A text
+/// without a class or a channel is a policy too, under which only exact jobs, or none, are
+/// accepted.
 ///
 /// # Errors
 /// Everything that is wrong with the text, in the order of its lines: also beyond a fault of

@@ -8,6 +8,7 @@ use serde_json::Value;
 use spillway_aws::config::{ConfigError, DispatchConfig, IntakeConfig, PrefetchConfig};
 use spillway_domain::claim::{claim_seconds, outlives_function};
 use spillway_domain::precision::Lane;
+use spillway_simulator::world::{INTAKE_SECONDS, PREFETCH_SECONDS, timeout_seconds};
 
 use super::{properties, resources, template};
 
@@ -123,6 +124,17 @@ fn a_claim_outlives_the_function_that_holds_it() {
         assert!(outlives_function(lane, timeout_seconds));
         let variable = &function["Environment"]["Variables"]["SPILLWAY_FUNCTION_TIMEOUT_SECONDS"];
         assert_eq!(variable, &timeout_seconds.to_string(), "what {name} is told of itself");
+    }
+}
+
+#[test]
+fn the_simulator_ends_each_function_when_the_template_does() {
+    let template = template();
+    let timeout = |name: &str| properties(&template, name)["Timeout"].as_i64();
+    assert_eq!(timeout("IntakeFunction"), Some(INTAKE_SECONDS));
+    assert_eq!(timeout("PrefetchFunction"), Some(PREFETCH_SECONDS));
+    for (name, lane, _) in DISPATCH {
+        assert_eq!(timeout(name), Some(timeout_seconds(lane)), "{name}");
     }
 }
 
