@@ -49,6 +49,7 @@ fmt: ## Format the code
 lint: .venv/lint ## Check format, code and template
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy -p spillway-tests --test emulator -- -D warnings
 	$(LINT_ENV) .venv/bin/cfn-lint template.yaml infra/local/channels.yaml
 	$(LINT_ENV) .venv/bin/sam validate --lint
 
