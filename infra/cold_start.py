@@ -10,6 +10,7 @@ import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -30,6 +31,8 @@ ENVIRONMENT = {
     "SPILLWAY_CONTROL_TABLE": "control",
     "SPILLWAY_EXACT_QUEUE_URL": "http://127.0.0.1/exact",
     "SPILLWAY_MOVABLE_QUEUE_URL": "http://127.0.0.1/movable",
+    "SPILLWAY_EXACT_DEAD_LETTER_QUEUE_URL": "http://127.0.0.1/exact-dead",
+    "SPILLWAY_MOVABLE_DEAD_LETTER_QUEUE_URL": "http://127.0.0.1/movable-dead",
     "SPILLWAY_QUEUE_URL": "http://127.0.0.1/exact",
     "SPILLWAY_DEAD_LETTER_QUEUE_URL": "http://127.0.0.1/dead",
     "SPILLWAY_LANE": "exact",
@@ -42,16 +45,19 @@ ENVIRONMENT = {
 
 
 def start_millis(program):
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with socket.create_server(("127.0.0.1", 0)) as listener, tempfile.TemporaryFile() as log:
         listener.settimeout(ANSWER_SECONDS)
         runtime_api = f"127.0.0.1:{listener.getsockname()[1]}"
         began = time.perf_counter()
-        process = subprocess.Popen([program], env=ENVIRONMENT | {"AWS_LAMBDA_RUNTIME_API": runtime_api}, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen([program], env=ENVIRONMENT | {"AWS_LAMBDA_RUNTIME_API": runtime_api}, stdout=log, stderr=log)
         try:
             connection, _ = listener.accept()
             with connection:
                 request = connection.recv(1024)
             took = time.perf_counter() - began
+        except TimeoutError:
+            log.seek(0)
+            sys.exit(f"error: {program} asked for nothing within {ANSWER_SECONDS} s: {log.read().decode()}")
         finally:
             process.kill()
             process.wait()

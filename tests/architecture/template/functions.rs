@@ -11,6 +11,7 @@ use spillway_domain::precision::Lane;
 use spillway_simulator::world::{INTAKE_SECONDS, PREFETCH_SECONDS, timeout_seconds};
 
 use super::{properties, resources, template};
+use crate::repository;
 
 /// What the log reads by itself.
 const LOG_LEVEL: &str = "SPILLWAY_LOG_LEVEL";
@@ -89,6 +90,19 @@ fn each_dispatch_deployment_is_given_the_settings_of_its_lane_and_no_others() {
         assert_eq!(settings.queue_url, format!("id-of-{prefix}Queue"));
         assert_eq!(settings.dead_letter_queue_url, format!("id-of-{prefix}DeadLetterQueue"));
     }
+}
+
+#[test]
+fn each_function_starts_with_what_the_cold_start_check_gives_it() {
+    let script = repository::read("infra/cold_start.py");
+    let line = |name: &str| script.lines().find_map(|line| line.trim().strip_prefix(name));
+    let given = |name: &str| {
+        let value = line(&format!("\"{name}\": \""))?.strip_suffix("\",")?;
+        Some(value.to_owned())
+    };
+    IntakeConfig::read(given).unwrap();
+    PrefetchConfig::read(given).unwrap();
+    DispatchConfig::read(given).unwrap();
 }
 
 #[test]
